@@ -30,6 +30,8 @@ from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.templates.model import Edit, new_template
 from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
+from infrastructure.admin import dead_letters
+from infrastructure.local.notices import tell
 
 ACCOUNT_ID = 1
 DOMAIN = "example.test"
@@ -136,8 +138,13 @@ def _ensure_domain(
 
 
 def main() -> None:
-    """Create what is missing, with the key from the environment."""
+    """Create what is missing, with the key from the environment, and show what is stuck."""
     first_start(os.environ["API_KEY"])
+    for queue, count in dead_letters.counts().items():
+        tell(
+            f"{count} messages of the queue {queue} failed too often and are not handled; to try "
+            f"again: `python -m infrastructure.admin --local redrive-dead-letters {queue}`"
+        )
 
 
 if __name__ == "__main__":

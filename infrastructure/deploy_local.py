@@ -22,10 +22,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.core.settings import local_values
 from infrastructure.deploy import chosen_parameters, deploy
 from infrastructure.deployment.stack import ProvisionFailed
+from infrastructure.local.supervisor.cloud_access import (
+    ACCESS_KEY_ID,
+    REGION,
+    aws_environment,
+    read_secret,
+)
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 from infrastructure.package import PackagingFailed, build, host_architecture
 
-REGION = "us-east-1"
+_ANY_SECRET = "test"
 # The stage would be the running service's own: its workers consume the queues of that.
 _NOT_PASSED_ON = ("STAGE",)
 
@@ -43,23 +49,17 @@ def local_environment(environ: Mapping[str, str], ports: InternalPorts) -> dict[
     }
 
 
-def use(url: str) -> Any:
-    """Have this process and its children talk to the cloud at ``url``; return its session."""
+def use(url: str, secret: str = _ANY_SECRET) -> Any:
+    """Have this process and its children talk to the cloud at ``url``; return its session.
+
+    ``secret`` signs the requests; a LocalStack takes any.
+    """
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
-    os.environ.update(
-        {
-            "AWS_ENDPOINT_URL": url,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
-    )
+    os.environ.update(aws_environment(url, secret))
     return localstack_client.session.Session(
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
+        aws_access_key_id=ACCESS_KEY_ID,
+        aws_secret_access_key=secret,
         region_name=REGION,
         localstack_host=urlsplit(url).netloc,
     )
@@ -73,15 +73,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     environ = dict(os.environ)
     if options.url:
-        url = options.url.rstrip("/")
+        url, secret = options.url.rstrip("/"), _ANY_SECRET
     else:
+        data_dir = Path(environ.get("DATA_DIR") or ".local")
         try:
-            ports = InternalPorts.of_running(Path(environ.get("DATA_DIR") or ".local"))
+            ports = InternalPorts.of_running(data_dir)
         except NotRunning as failure:
             print(failure, "Or give --url.", file=sys.stderr)
             return 1
-        url, environ = f"http://127.0.0.1:{ports.cloud}", local_environment(environ, ports)
-    session = use(url)
+        url, secret = ports.cloud_url, read_secret(data_dir)
+        environ = local_environment(environ, ports)
+    session = use(url, secret)
     try:
         with tempfile.TemporaryDirectory() as directory:
             # MiniStack runs functions under this interpreter, LocalStack in Lambda's image.

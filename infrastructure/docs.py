@@ -9,11 +9,13 @@ from chalicelib.core import settings
 from chalicelib.openapi.document import page
 from infrastructure.access_patterns import table_of_patterns
 from infrastructure.journey_picture import THEMES, draw
+from infrastructure.local.gateway import local_openapi
 from infrastructure.module_index import index_of_modules
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 API_DESCRIPTION = ROOT / "docs" / "openapi.json"
+LOCAL_DESCRIPTION = ROOT / "docs" / "openapi-local.json"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
 #: theme → the picture of a message's journey that the README shows
@@ -57,6 +59,7 @@ def main() -> None:
     SETTINGS_PAGE.parent.mkdir(exist_ok=True)
     SETTINGS_PAGE.write_text(settings_page())
     API_DESCRIPTION.write_text(api_description())
+    LOCAL_DESCRIPTION.write_text(local_openapi.page())
     ARCHITECTURE.write_text(architecture(ARCHITECTURE.read_text()))
     for theme, path in JOURNEY_PICTURES.items():
         path.write_text(draw(THEMES[theme]))

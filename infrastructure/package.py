@@ -77,6 +77,8 @@ def _copy_application(project: Path, architecture: str, *, installed: bool) -> N
     shutil.copytree(
         ROOT / "chalicelib", project / "chalicelib", ignore=shutil.ignore_patterns("__pycache__")
     )
+    # Chalice puts what is below `vendor` at the top of the archive, beside `app.py`.
+    shutil.copytree(ROOT / "console", project / "vendor" / "console")
     config: Json = json.loads((ROOT / ".chalice" / "config.json").read_text())
     config["lambda_architecture"] = architecture
     (project / ".chalice").mkdir()

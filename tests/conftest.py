@@ -15,7 +15,7 @@ import pytest
 from moto import mock_aws
 
 from chalicelib.core.caches import clear_caches
-from tests.fake_cloud import create_resources
+from tests.fake_cloud import provide_resources
 
 # Other load may slow a machine down, so examples have no deadline. In CI the examples are the same
 # in each run, so that a failure comes from a change; elsewhere every run tries different ones.
@@ -33,6 +33,6 @@ def cloud() -> Iterator[None]:
     """A new cloud for one test, which holds only the service's resources."""
     clear_caches()
     with mock_aws():
-        create_resources()
+        provide_resources()
         yield
     clear_caches()

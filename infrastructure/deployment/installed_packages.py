@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 def copy_installed(requirements: Path, target: Path) -> None:
     """Copy what ``requirements`` names, with all that it needs, as far as it is importable."""
-    for package in _closure(requirements):
+    for package in closure(requirements):
         for file in package.files or []:
             inside = ".." not in file.parts and "__pycache__" not in file.parts
             if inside and (source := Path(str(file.locate()))).is_file():
@@ -25,7 +25,8 @@ def copy_installed(requirements: Path, target: Path) -> None:
                 shutil.copyfile(source, destination)
 
 
-def _closure(requirements: Path) -> list[Distribution]:
+def closure(requirements: Path) -> list[Distribution]:
+    """Return the installed packages that ``requirements`` names, and all that they need."""
     lines = (line.split("#")[0].strip() for line in requirements.read_text().splitlines())
     requirements_here = (Requirement(line) for line in lines if line)
     pending = [each for each in requirements_here if each.marker is None or each.marker.evaluate()]

@@ -2,8 +2,9 @@
 
 It starts in this order: the local cloud and the mail sink; the tables, queues and bucket; what a
 first start stores; the workers; the API, the relay and the DNS server. SIGTERM and Ctrl-C stop
-every process in the opposite order within ten seconds. The exit status is 0 after that, 1 when
-something did not start, and 2 when the environment has a value that cannot work.
+every process in the opposite order, and a second one ends what a worker still waits for. The exit
+status is 0 after that, 1 when something did not start, and 2 when the environment has a value that
+cannot work.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
-from chalicelib.core import aws
-from infrastructure.local.supervisor import forks, probes
-from infrastructure.local.supervisor.child import PATIENCE, Process, die_with_parent
+from chalicelib.core import aws, settings
+from infrastructure.local.supervisor import forks, open_files, probes
+from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 
@@ -34,13 +36,14 @@ _SERVING = (
     "relay",
     "infrastructure.local.dns",
 )
-# The cloud waits until its predecessor has written its state, and then reads all of it.
+# The cloud waits until its predecessor has ended, and then reads its whole state.
 _CLOUD_PATIENCE = 60.0
 
 _READY = """\
 
 Postfinch is ready.
 
+  Console   {url}/console/#key={fragment}
   API       {url}/api/v1
   API key   {key}
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
@@ -77,8 +80,8 @@ class Runtime:
         supervisor.run(provision, meanwhile=self._prepare_serving)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
-            *(self._python(name, _WORKER, "--name", name) for name in WORKERS[1:]),
-            self._python(WORKERS[0], _WORKER, "--name", WORKERS[0], "--schedules"),
+            *(self._worker(name) for name in WORKERS[1:]),
+            self._worker(WORKERS[0], "--schedules"),
         )
         supervisor.start(self._api(), self._relay(), self._dns())
 
@@ -90,6 +93,18 @@ class Runtime:
         if forks.FORKS:
             aws.make_clients()
 
+    def _worker(self, name: str, *options: str) -> Process:
+        """Return a worker, which at its end may wait for a mail host's reply to a whole message.
+
+        Or for a webhook's target, after it waited for the server of its token.
+        """
+        current = settings.load(self._environment)
+        longest_reply = max(
+            current.smtp_command_timeout + current.smtp_final_timeout, 2 * current.webhook_timeout
+        )
+        grace = longest_reply + GRACE
+        return self._python(name, _WORKER, "--name", name, *options, grace=grace)
+
     def _cloud(self) -> Process:
         port = self._config.ports.cloud
         return self._python(
@@ -98,9 +113,9 @@ class Runtime:
             *("--port", str(port), "--data", str(self._config.data_dir / "cloud")),
             ready=lambda: probes.answers_http(port, "/_ministack/health", (200,)),
             patience=_CLOUD_PATIENCE,
-            # Without the supervisor, the cloud still saves its state before it ends.
+            grace=_CLOUD_PATIENCE,
+            # Without the supervisor, the cloud still brings its log to the disk before it ends.
             orphan_signal=signal.SIGTERM,
-            foundation=True,
         )
 
     def _sink(self) -> Process:
@@ -142,8 +157,8 @@ class Runtime:
         *arguments: str,
         ready: Callable[[], bool] | None = None,
         patience: float = PATIENCE,
+        grace: float = GRACE,
         orphan_signal: signal.Signals = signal.SIGKILL,
-        foundation: bool = False,
     ) -> Process:
         return Process(
             name=name,
@@ -151,8 +166,8 @@ class Runtime:
             environment=self._environment,
             ready=ready,
             patience=patience,
+            grace=grace,
             orphan_signal=orphan_signal,
-            foundation=foundation,
         )
 
 
@@ -161,6 +176,7 @@ def announcement(config: LocalConfig) -> str:
     return _READY.format(
         url=config.public_url,
         key=config.api_key,
+        fragment=quote(config.api_key, safe=""),
         smtp_port=config.smtp_port,
         data_dir=config.data_dir,
         message=_MESSAGE,
@@ -178,11 +194,15 @@ def main(arguments: list[str] | None = None) -> int:
     if parser.parse_args(arguments).stop_with_parent:
         die_with_parent(signal.SIGTERM, os.getppid())
     try:
+        open_files.allow()
         config = prepare(os.environ)
     except ConfigError as error:
         print(f"postfinch: {error}", file=sys.stderr)
         return 2
-    with Supervisor(config.data_dir / "logs", ROOT) as supervisor:
+    except OSError as error:
+        print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    with Supervisor(config.logs, ROOT, config.pids) as supervisor:
         try:
             Runtime(config).start(supervisor)
         except StartFailed as failure:

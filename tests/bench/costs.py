@@ -62,7 +62,10 @@ class Load:
         # A function is called for each batch of messages; each batch is deleted by one request.
         calls = self._requests("SQS.Delete") + self.requests
         waiting_seconds = self.messages * HOST_SECONDS / min(CONNECTIONS, self._batch_size())
-        seconds = self.processor * _MEMORY["generation"] + waiting_seconds * _MEMORY["delivery"]
+        waiting_function = "small_sends" if self._batch_size() == 1 else "delivery"
+        seconds = (
+            self.processor * _MEMORY["generation"] + waiting_seconds * _MEMORY[waiting_function]
+        )
         return [
             self._row("DynamoDB write units", self.counts.write_units, WRITE_UNIT),
             self._row("DynamoDB reads", self._requests(*_READS), READ_UNIT),
@@ -151,11 +154,7 @@ def _quiet(service: Service) -> bool:
 
 def _logged(service: Service) -> int:
     """Return the bytes that the API and the workers logged of their calls."""
-    lines = [
-        line
-        for path in (service.data_dir / "logs").iterdir()
-        for line in path.read_bytes().splitlines()
-    ]
+    lines = [line for path in service.log_files() for line in path.read_bytes().splitlines()]
     return sum(len(line) + LINE_BYTES for line in lines if b'"_aws"' in line)
 
 

@@ -23,25 +23,20 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from aiosmtpd.controller import Controller
-
-from chalicelib.api_keys import model as keys
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
-from infrastructure.bootstrap import first_start
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.package import build, host_architecture
-from tests.bench.local_cloud import local_cloud
+from tests.bench.cloud_service import api_event, cloud_service
 from tests.bench.start import linked_runtime
-from tests.http_target import serving
-from tests.unit.infrastructure.clouds import free_port
 
 SHARE = 0.8
 # Function → messages for each call, in the order in which a message passes the functions
 BATCHES = {
     "ingest": 1,
     "generation": 1,
+    "small_sends": 1,
     "delivery": 1,
     "events": 100,
     "webhook_events": 100,
@@ -106,42 +101,23 @@ print(json.dumps({"peak": int(line.split()[1]) / 1024, "longest": longest, "call
 """
 
 
-class NullHost:
-    """A mail host that accepts every message and stores none."""
-
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
-        """Accept the message."""
-        return "250 OK"
-
-
 def main() -> None:
     """Run the loads and print the figures."""
-    sink = Controller(NullHost(), hostname="127.0.0.1", port=free_port(), data_size_limit=1 << 26)
-    sink.start()
-    with tempfile.TemporaryDirectory() as directory, local_cloud(), serving() as target:
+    with tempfile.TemporaryDirectory() as directory, cloud_service() as service:
         root = Path(directory)
-        os.environ |= {
-            "SMARTHOST": f"127.0.0.1:{sink.port}",
-            "SMARTHOST_TLS": "off",
-            "WEBHOOK_START": "0",
-            "WEBHOOK_ANY_PORT": "true",
-            "ALLOW_PRIVATE_ADDRESSES": "true",
-        }
-        settings.cache_clear()
-        key = keys.draw_key()
-        first_start(key)
         package = build(root / "out", architecture=host_architecture(), installed=True)
         with zipfile.ZipFile(package.archive) as files:
             files.extractall(root / "code")
         linked_runtime(root)
-        _call_api(root, _event(key, "/api/v1/webhooks", _webhook(target.url)))
+        webhook = json.dumps(service.webhook()).encode()
+        _call_api(root, api_event(service.key, "/api/v1/webhooks", webhook))
         for title, path, body in (
             ("10,000 recipients", "/api/v1/transmissions", _many_recipients()),
             ("an attachment of 3 MB", "/api/v1/transmissions", _large_attachment()),
             (f"{INGESTED:,} ingested events", "/api/v1/ingest/events", _ingested_events()),
         ):
             print(f"{title} ({len(body) / 1e6:.1f} MB)", flush=True)
-            _print("api_handler", _call_api(root, _event(key, path, body)))
+            _print("api_handler", _call_api(root, api_event(service.key, path, body)))
             _work_off_queues(root)
         print("a message of 20 MB over the relay")
         _relay_largest()
@@ -149,7 +125,6 @@ def main() -> None:
         print("schedules")
         for name in (each.name for each in functions() if each.kind is Kind.SCHEDULE):
             _print(name, _run(root, name, ""))
-    sink.stop()
 
 
 def _work_off_queues(root: Path) -> None:
@@ -235,26 +210,6 @@ def _ingested_events() -> bytes:
         for i in range(INGESTED)
     ]
     return gzip.compress("\n".join(lines).encode())
-
-
-def _webhook(url: str) -> bytes:
-    webhook = {"name": "All", "target": url, "events": ["injection", "delivery"]}
-    return json.dumps(webhook).encode()
-
-
-def _event(key: str, path: str, body: bytes) -> Json:
-    return {
-        "path": path,
-        "headers": {"Authorization": key, "Content-Type": "application/json"},
-        "requestContext": {
-            "resourcePath": "/{proxy+}",
-            "httpMethod": "POST",
-            "requestId": "r",
-            "identity": {"sourceIp": "192.0.2.1"},
-        },
-        "body": base64.b64encode(body).decode(),
-        "isBase64Encoded": True,
-    }
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from typing import Any
 
 from chalicelib.core import aws
 from chalicelib.core.caches import clear_caches
+from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID
+from tests.client_calls import Call, observed_calls
 from tests.unit.infrastructure.clouds import LocalCloud
 
 
@@ -34,15 +36,15 @@ def local_cloud() -> Iterator[None]:
     """Run a cloud, make this process use it, and create the tables, queues and bucket there."""
     with tempfile.TemporaryDirectory() as directory:
         cloud = LocalCloud(Path(directory))
-        cloud.start()
         os.environ |= {
-            "AWS_ENDPOINT_URL": cloud.url,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": "test",  # the cloud and its clients share it
             "AWS_DEFAULT_REGION": "us-east-1",
             "STAGE": "bench",
             "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
         }
+        cloud.start()
+        os.environ["AWS_ENDPOINT_URL"] = cloud.url
         clear_caches()
         aws.clear_cache()
         try:
@@ -57,22 +59,16 @@ def local_cloud() -> Iterator[None]:
 @contextmanager
 def counted() -> Iterator[Requests]:
     """Count and time the AWS requests that this process makes within the block."""
-    from botocore.client import BaseClient
-
     requests = Requests()
-    original: Any = BaseClient._make_api_call
 
-    def call(client: Any, operation: str, arguments: Any) -> Any:
+    def measure(_: str, make: Call, operation: str, parameters: dict[str, Any]) -> Any:
         began, busy = time.perf_counter(), time.process_time()
         try:
-            return original(client, operation, arguments)
+            return make(operation, parameters)
         finally:
             requests.processor_seconds += time.process_time() - busy
             requests.operations.append(operation)
             requests.seconds += time.perf_counter() - began
 
-    BaseClient._make_api_call = call  # type: ignore[method-assign]
-    try:
+    with observed_calls(measure):
         yield requests
-    finally:
-        BaseClient._make_api_call = original  # type: ignore[method-assign]

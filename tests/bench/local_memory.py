@@ -8,10 +8,8 @@ third load then uses that memory again.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from tests.journey.service import Service, eventually
@@ -47,6 +45,13 @@ def _print(name: str, growth: float, bar: float) -> None:
 
 def _after_load(service: Service, name: str) -> float:
     """Send the load; return the bytes of memory that the cloud then has."""
+    send_load(service, name)
+    (cloud,) = service.running("cloud")[:1]
+    return float(cloud.memory_info().rss)
+
+
+def send_load(service: Service, name: str) -> None:
+    """Send the messages, to addresses with ``name``, and wait until their events are recorded."""
     for number in range(REQUESTS):
         recipients = [
             {
@@ -62,8 +67,6 @@ def _after_load(service: Service, name: str) -> float:
     for each in range(SINGLES):
         service.send(f"{name}-single-{each}@inbox.test", html="<p>Your code is 1234</p>")
     eventually(lambda: _is_quiet(service), 300)
-    (cloud,) = service.running("cloud")[:1]
-    return float(cloud.memory_info().rss)
 
 
 def _is_quiet(service: Service) -> bool:
@@ -73,10 +76,8 @@ def _is_quiet(service: Service) -> bool:
 
 
 def _expire(service: Service) -> int:
-    port = json.loads((service.data_dir / "ports.json").read_text())["cloud"]
-    url = f"http://127.0.0.1:{port}/_postfinch/expire?now={time.time() + _LONG_FROM_NOW:.0f}"
-    with urllib.request.urlopen(url) as response:
-        return int(json.loads(response.read())["removed"])
+    path = f"/_postfinch/expire?now={time.time() + _LONG_FROM_NOW:.0f}"
+    return int(service.cloud_get(path)["removed"])
 
 
 if __name__ == "__main__":

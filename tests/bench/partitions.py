@@ -15,28 +15,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aiosmtpd.controller import Controller
-
-from chalicelib.accounts.store import accounts, usage
-from chalicelib.api_keys import model as keys
+from chalicelib.accounts.store import accounts, meter
+from chalicelib.accounts.store.usage_items import Share
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.metrics.store.pending import MOST_TOGETHER
-from infrastructure.bootstrap import first_start
 from infrastructure.deployment.functions import functions
 from tests.bench import costs
-from tests.bench.functions import NullHost
-from tests.bench.local_cloud import local_cloud
+from tests.bench.cloud_service import cloud_service
 from tests.bench.recorded_run import Place, Run, Work, recording
-from tests.http_target import serving
-from tests.unit.infrastructure.clouds import free_port
 from tests.unit.people import limit
 
 RATE = 10_000
@@ -218,28 +211,16 @@ def main() -> None:
 
 def record() -> Iterator[Load]:
     """Yield the load of a bulk send, and that of single sends of an account with limits."""
-    sink = Controller(NullHost(), hostname="127.0.0.1", port=free_port())
-    sink.start()
-    with local_cloud(), serving() as target:
-        os.environ |= {
-            "SMARTHOST": f"127.0.0.1:{sink.port}",
-            "SMARTHOST_TLS": "off",
-            "WEBHOOK_START": "0",
-            "WEBHOOK_ANY_PORT": "true",
-            "ALLOW_PRIVATE_ADDRESSES": "true",
-        }
-        settings.cache_clear()
-        key = keys.draw_key()
-        first_start(key)
+    with cloud_service() as service:
+        key = service.key
         limit(1, hourly=10**9)
         with recording() as run:
-            run.post(key, "/api/v1/webhooks", _webhook(target.url))
+            run.post(key, "/api/v1/webhooks", service.webhook())
         runs = [_bulk(key, count) for count in (BULK, 2 * BULK)]
         yield Load("one transmission", 2 * BULK, *runs)
         _fill_shares()
         runs = [_single(key, count) for count in (SINGLE, 2 * SINGLE)]
         yield Load("single sends of one account with limits", 2 * SINGLE, *runs)
-    sink.stop()
 
 
 def _bulk(key: str, count: int) -> dict[str, Work]:
@@ -255,7 +236,7 @@ def _bulk(key: str, count: int) -> dict[str, Work]:
 def _single(key: str, count: int) -> dict[str, Work]:
     with recording() as run:
         for i in range(count):
-            usage.clear_cache()  # another process, which uses another share
+            meter.clear_cache()  # another process, which uses another share
             recipient = {"address": f"s{i}@domain-{i % 50}.test"}
             run.post(key, "/api/v1/transmissions", _transmission([recipient]))
         return _finish(run)
@@ -267,8 +248,8 @@ def _fill_shares() -> None:
     The runs would fill them for a few hundred recipients.
     """
     limits = accounts.get_cached(1).limits(clock.now())
-    for number in range(usage.SHARES):
-        usage.Meter(1, number, limits, usage.Share()).reserve(0, [])
+    for number in range(meter.SHARES):
+        meter.Meter(1, number, limits, Share()).reserve(0, [])
 
 
 def _finish(run: Run) -> dict[str, Work]:
@@ -280,10 +261,6 @@ def _finish(run: Run) -> dict[str, Work]:
 def _transmission(recipients: Sequence[object]) -> dict[str, object]:
     content = {"from": "news@example.test", "subject": "News for {{name}}", "html": HTML}
     return {"campaign_id": "news", "recipients": recipients, "content": content}
-
-
-def _webhook(url: str) -> dict[str, object]:
-    return {"name": "All", "target": url, "events": ["injection", "delivery"]}
 
 
 def _print(load: Load) -> None:

@@ -1,14 +1,14 @@
 """Record what the real code asks of AWS while messages go through all functions, in one process.
 
 API requests are handed to the application, and the messages of each queue to its function, in
-batches as large as on AWS, until all queues are empty. Requests are recorded at botocore: each item
-with its table, its key and the units that DynamoDB bills for it. Functions are measured too: how
-often each is called, with how many messages, and how much processor time it takes.
+batches as large as on AWS, until all queues are empty. Requests are recorded where the clients make
+them: each item with its table, its key and the units that DynamoDB bills for it. Functions are
+measured too: how often each is called, with how many messages, and how much processor time it
+takes.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import time
@@ -18,12 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.deployment.functions import Function, Kind, functions
+from infrastructure.local.worker.events import scheduled_event, sqs_event
 from infrastructure.provision import read_template
+from tests.bench.cloud_service import api_event
+from tests.client_calls import Call, observed_calls
 
 Json = dict[str, Any]
 
@@ -131,7 +134,7 @@ class Run:
         import app
 
         with self._measured("api_handler", 1):
-            response: Any = app.app(_event(key, path, json.dumps(body).encode()), None)
+            response: Any = app.app(api_event(key, path, json.dumps(body).encode()), None)
         assert response["statusCode"] == 200, response["body"][:500]
         return json.loads(response["body"])
 
@@ -145,9 +148,8 @@ class Run:
         """Call a scheduled function once."""
         import app
 
-        event = dict.fromkeys(("id", "account", "region", "detail-type", "source", "time"), "")
         with self._measured(name, 1):
-            app.SCHEDULES[name](event | {"version": "0", "detail": {}, "resources": []}, None)
+            app.SCHEDULES[name](scheduled_event(name), None)
 
     def _work_off(self, function: Function) -> bool:
         import app
@@ -157,9 +159,9 @@ class Run:
         any_done = False
         while messages := _receive(url, _batch_size(function)):
             any_done = True
-            records = [_record(name, each) for each in messages]
+            event = sqs_event(function.queue, messages)
             with self._measured(function.name, len(messages)):
-                result: Any = getattr(app, function.handler)({"Records": records}, None)
+                result: Any = getattr(app, function.handler)(event, None)
             assert not result["batchItemFailures"], result
             for each in messages:
                 aws.sqs().delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
@@ -183,27 +185,22 @@ class Run:
 def recording() -> Iterator[Run]:
     """Record the requests of this process within the block."""
     run = Run()
-    original: Any = BaseClient._make_api_call
 
-    def call(client: Any, operation: str, arguments: Any) -> Any:
-        service = client.meta.service_model.service_name
+    def record(service: str, make: Call, operation: str, parameters: Json) -> Any:
         try:
-            response = original(client, operation, arguments)
-        except client.exceptions.ClientError:
+            response = make(operation, parameters)
+        except ClientError:
             if service == "dynamodb":  # a write that fails is billed as well
-                run.recorder.note(operation, arguments, {})
+                run.recorder.note(operation, parameters, {})
             raise
         if service == "dynamodb":
-            run.recorder.note(operation, arguments, response)
+            run.recorder.note(operation, parameters, response)
         else:
             run.recorder.work[run.recorder.current].requests[f"{service}.{operation}"] += 1
         return response
 
-    BaseClient._make_api_call = call  # type: ignore[method-assign]
-    try:
+    with observed_calls(record):
         yield run
-    finally:
-        BaseClient._make_api_call = original  # type: ignore[method-assign]
 
 
 def _batch_size(function: Function) -> int:
@@ -227,34 +224,6 @@ def _receive(url: str, most: int) -> list[Json]:
             break
         messages += page
     return messages
-
-
-def _record(queue: str, message: Json) -> Json:
-    return {
-        "messageId": message["MessageId"],
-        "receiptHandle": message["ReceiptHandle"],
-        "body": message["Body"],
-        "attributes": message["Attributes"],
-        "messageAttributes": {},
-        "eventSource": "aws:sqs",
-        "eventSourceARN": f"arn:aws:sqs:x:1:{queue}",
-        "awsRegion": "us-east-1",
-    }
-
-
-def _event(key: str, path: str, body: bytes) -> Json:
-    return {
-        "path": path,
-        "headers": {"Authorization": key, "Content-Type": "application/json"},
-        "requestContext": {
-            "resourcePath": "/{proxy+}",
-            "httpMethod": "POST",
-            "requestId": "r",
-            "identity": {"sourceIp": "192.0.2.1"},
-        },
-        "body": base64.b64encode(body).decode(),
-        "isBase64Encoded": True,
-    }
 
 
 def _indexes() -> Iterator[tuple[str, list[tuple[str, str]]]]:

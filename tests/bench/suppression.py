@@ -7,14 +7,12 @@ command imports and exports the large list, and its peak memory is measured.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -195,8 +193,7 @@ def _timed(action: Callable[[], Any], times: int = 5) -> Measurement:
 
 
 def _write_units(cloud: LocalCloud) -> float:
-    with urllib.request.urlopen(f"{cloud.url}/_postfinch/counts") as response:
-        return float(json.loads(response.read())["write_units"])
+    return float(cloud.get("/_postfinch/counts")["write_units"])
 
 
 def _ms(measurement: Measurement) -> str:

@@ -80,7 +80,7 @@ def _receive_messages(aws: dict[str, str]) -> list[dict[str, Any]]:
         aws_secret_access_key="test",
         region_name=aws["AWS_DEFAULT_REGION"],
     )
-    url = sqs.get_queue_url(QueueName=f"postfinch-{aws['STAGE']}-generation")["QueueUrl"]
+    url = sqs.get_queue_url(QueueName=f"postfinch-{aws['STAGE']}-small-sends")["QueueUrl"]
     return sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5).get("Messages", [])
 
 

@@ -7,6 +7,7 @@ tests build on one another: later ones read what earlier ones stored or logged.
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import random
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ import pytest
 from chalicelib.core import clock
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.deployment.stack import Stack
-from tests.deployment.deployed import STAGE, Deployment, eventually
+from tests.deployment.deployed import STAGE, Deployment, Response, eventually
 from tests.deployment.test_upgrade import EARLIER
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,19 @@ def test_a_message_runs_through_the_functions_and_its_delivery_is_read_back(
     (message,) = (message_from_bytes(m) for m in deployed.sink.messages_to("ann@inbox.test"))
     assert message["Subject"] == "Hello"
     assert "d=example.test" in message["DKIM-Signature"]
+
+
+def test_the_console_is_below_the_stage(deployed: Deployment) -> None:
+    def get(path: str) -> Response:
+        return deployed.request("GET", path, headers={"Accept-Encoding": "gzip"})
+
+    page = get("/console/")
+    assert page.status == 200
+    # The emulator knows no binary media types, and leaves the body in base64.
+    assert b'src="app.js"' in gzip.decompress(base64.b64decode(page.body))
+    assert get("/console").body == page.body  # led there
+    assert get("/console/vendor/preact.js").status == 200
+    assert get("/console/service.json").json["stage"] == STAGE
 
 
 def test_a_message_too_large_for_a_queue_goes_through_the_bucket(deployed: Deployment) -> None:
@@ -51,7 +65,7 @@ def test_a_message_too_large_for_a_queue_goes_through_the_bucket(deployed: Deplo
     assert deployed.last is not None
     bucket = deployed.last.outputs["BucketName"]
     objects = deployed.cloud.client("s3").list_objects_v2(Bucket=bucket)
-    assert any(each["Key"].startswith("queue/delivery/") for each in objects["Contents"])
+    assert any(each["Key"].startswith("queue/") for each in objects["Contents"])
 
 
 def test_a_bulk_request_is_cut_into_chunks_that_all_arrive(deployed: Deployment) -> None:

@@ -15,9 +15,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
 from infrastructure.deployment.functions import functions
+from infrastructure.deployment.installed_packages import closure
 from infrastructure.package import (
     ARCHITECTURES,
     MOST_BYTES,
@@ -51,6 +54,35 @@ def lint(template: Json, directory: Path) -> str:
     linter = Path(sys.executable).with_name("cfn-lint")
     command = [str(linter), "--regions", "us-east-1", "eu-west-1", "--", str(path)]
     return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def test_another_build_of_the_same_files_gives_the_same_bytes(
+    package: Package, tmp_path: Path
+) -> None:
+    """A build elsewhere and later: another directory, process, hash seed and file mode."""
+    options = (str(tmp_path), "--installed", "--architecture", host_architecture())
+    command = "import os; os.umask(0o077); from infrastructure.package import main; main()"
+    environment = {**os.environ, "PYTHONHASHSEED": "12345", "TZ": "Pacific/Auckland"}
+    subprocess.run([sys.executable, "-c", command, *options], cwd=ROOT, env=environment, check=True)
+    assert (tmp_path / "deployment.zip").read_bytes() == package.archive.read_bytes()
+    template = json.dumps(package.template, indent=1)
+    assert (tmp_path / "template.json").read_text() == template
+
+
+@pytest.mark.parametrize("path", ["requirements.txt", "relay/requirements.txt"])
+def test_every_package_of_a_release_is_pinned(path: str) -> None:
+    """Also what the packages need themselves, or a later build of a version would differ."""
+    lines = (ROOT / path).read_text().splitlines()
+    pins = {Requirement(line).name: line for line in lines if line and not line.startswith("#")}
+    assert all("==" in line for line in pins.values())
+    names = {canonicalize_name(package.name) for package in closure(ROOT / path)}
+    assert names == {canonicalize_name(name) for name in pins} - _other_versions(pins)
+
+
+def _other_versions(pins: dict[str, str]) -> set[str]:
+    """Return the names of the pins that this version of Python does not need."""
+    requirements = map(Requirement, pins.values())
+    return {each.name for each in requirements if each.marker and not each.marker.evaluate()}
 
 
 def test_the_merged_template_lints(package: Package, tmp_path: Path) -> None:
@@ -105,6 +137,8 @@ def test_the_archive_is_small_enough_and_contains_bytecode(package: Package) -> 
         names = set(files.namelist())
     for module in ("app.py", "chalicelib/core/http.py", "pydantic/main.py", "chalice/app.py"):
         assert {module, importlib.util.cache_from_source(module)} <= names
+    console = {str(path.relative_to(ROOT)) for path in (ROOT / "console").rglob("*.*")}
+    assert console <= names
     assert not any(name.startswith(("boto3/", "tests/", "infrastructure/")) for name in names)
 
 

@@ -19,10 +19,16 @@ from typing import Any
 
 import dns.resolver
 import psutil
+from botocore.session import get_session
+
+from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, read_secret
+from infrastructure.local.supervisor.environment import InternalPorts
+from tests.cloud_requests import signed_get
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "journey-key"
-START_SECONDS = 30.0
+# Longer than anything takes on a busy machine: only what never happens fails
+PATIENCE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:
@@ -138,7 +144,7 @@ class Service:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        eventually(self._is_ready, START_SECONDS)
+        eventually(self._is_ready)
 
     def _is_ready(self) -> bool:
         assert self.process is not None
@@ -153,10 +159,15 @@ class Service:
         family = self.family()
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=20)
-        _, alive = psutil.wait_procs(family, timeout=10)
+        self.process.wait(timeout=PATIENCE)
+        _, alive = psutil.wait_procs(family, timeout=PATIENCE)
         assert not alive, f"still running: {alive}"
         return time.monotonic() - began
+
+    def wait(self) -> None:
+        """Wait until the supervisor, which was killed, has ended."""
+        assert self.process is not None
+        self.process.wait(timeout=PATIENCE)
 
     def family(self) -> list[psutil.Process]:
         """Return the supervisor's process and its descendants."""
@@ -171,12 +182,44 @@ class Service:
         resolver.port = json.loads((self.data_dir / "ports.json").read_text())["dns"]
         return resolver
 
+    def cloud_get(self, path: str) -> Any:
+        """Return the JSON at one of the local cloud's own paths."""
+        url = InternalPorts.read(self.data_dir).cloud_url
+        return signed_get(url + path, read_secret(self.data_dir))
+
     def cloud_counts(self) -> CloudCounts:
         """Return the counts of the local cloud; the service needs ``COUNT_REQUESTS="1"``."""
-        port = json.loads((self.data_dir / "ports.json").read_text())["cloud"]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as response:
-            counts = json.loads(response.read())
+        counts = self.cloud_get("/_postfinch/counts")
         return CloudCounts(counts["requests"], counts["write_units"], counts["latest"])
+
+    def dead_letters(self) -> int:
+        """Return how many messages are in the dead-letter queues."""
+        return self._queued(dead=True)
+
+    def queued(self) -> int:
+        """Return how many messages are on the other queues, delayed and received ones included."""
+        return self._queued(dead=False)
+
+    def _queued(self, *, dead: bool) -> int:
+        sqs = get_session().create_client(
+            "sqs",
+            region_name=REGION,
+            endpoint_url=InternalPorts.read(self.data_dir).cloud_url,
+            aws_access_key_id=ACCESS_KEY_ID,
+            aws_secret_access_key=read_secret(self.data_dir),
+        )
+        prefix = "ApproximateNumberOfMessages"
+        names = [prefix, f"{prefix}NotVisible", f"{prefix}Delayed"]
+        count = 0
+        for url in sqs.list_queues()["QueueUrls"]:
+            if url.endswith("-dead") == dead:
+                response = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)
+                count += sum(int(response["Attributes"][name]) for name in names)
+        return count
+
+    def log_files(self) -> list[Path]:
+        """Return the logs of the processes; the pipe of notices beside them is none."""
+        return sorted((self.data_dir / "logs").glob("*.log"))
 
     def mailbox_count(self) -> int:
         """Return how many messages the sink holds."""
@@ -211,7 +254,7 @@ class Service:
         for name, value in (headers or {}).items():
             request.add_header(name, value)
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=120) as response:
                 return Response(response.status, dict(response.headers), response.read())
         except urllib.error.HTTPError as error:
             return Response(error.code, dict(error.headers), error.read())

@@ -121,7 +121,7 @@ def test_generated_requests_get_responses_that_the_description_documents(
         if existing:
             use_existing_things(case, things)
         url = f"http://127.0.0.1:{running.api_port}"
-        response = case.call(base_url=url, session=session, timeout=30)
+        response = case.call(base_url=url, session=session, timeout=120)
         case.validate_response(response, checks=CHECKS)
 
     check()

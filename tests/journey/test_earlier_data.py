@@ -72,6 +72,19 @@ def stored_part(view: Any) -> Any:
     return view
 
 
+def without_additions(view: Any, earlier: Any) -> Any:
+    """Return a view without the fields that the earlier version's did not have."""
+    if isinstance(view, dict) and isinstance(earlier, dict):
+        return {
+            name: without_additions(value, earlier[name])
+            for name, value in view.items()
+            if name in earlier
+        }
+    if isinstance(view, list) and isinstance(earlier, list) and len(view) == len(earlier):
+        return [without_additions(*pair) for pair in zip(view, earlier, strict=True)]
+    return view
+
+
 def is_sample(view: Any) -> bool:
     return isinstance(view, dict) and view.get("id") == "my-first-email"
 
@@ -89,7 +102,8 @@ def test_everything_reads_as_the_earlier_version_showed_it(tmp_path: Path) -> No
             assert response.status == 200, (path, response.body)
             here = f"http://localhost:{service.api_port}"
             earlier = json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
-            assert stored_part(response.json) == stored_part(earlier), path
+            now, before = stored_part(response.json), stored_part(earlier)
+            assert without_additions(now, before) == before, path
 
 
 def test_a_message_that_was_due_for_a_retry_is_delivered(upgraded: Service) -> None:
@@ -112,7 +126,7 @@ def test_a_link_in_an_old_message_still_leads_to_its_target(upgraded: Service) -
     (raw,) = upgraded.arrived("open@inbox.test")
     link = TRACKED_LINK.search(raw.replace(b"=\r\n", b""))
     assert link is not None, raw
-    connection = http.client.HTTPConnection("127.0.0.1", upgraded.api_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", upgraded.api_port, timeout=120)
     connection.request("GET", link[1].decode())
     assert connection.getresponse().getheader("Location") == "https://shop.example/chairs"
     connection.close()

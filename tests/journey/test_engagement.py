@@ -75,7 +75,7 @@ def text_of(message: EmailMessage) -> str:
 def visit(url: str, method: str = "GET", form: str | None = None) -> http.client.HTTPResponse:
     """Make a request with a browser's user agent, without following redirects."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=120)
     headers = {"User-Agent": BROWSER}
     if form is not None:
         headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -284,7 +284,7 @@ def test_mail_over_smtp_is_tracked_only_on_request(service: Service) -> None:
         if header:
             message["X-SVC-API"] = header
         message.set_content(HTML, subtype="html")
-        with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=10) as client:
+        with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=120) as client:
             client.starttls()
             client.login("SMTP_Injection", KEY)
             client.send_message(message, "hello@example.test", [recipient])

@@ -66,7 +66,7 @@ def test_a_message_sent_over_smtp_arrives_signed(service: Service) -> None:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=10) as client:
+    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=120) as client:
         client.starttls(context=context)
         client.login("SMTP_Injection", KEY)
         client.send_message(message)

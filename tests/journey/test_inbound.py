@@ -37,7 +37,7 @@ def sources(service: Service, recipient: str) -> dict[str, str]:
 def mail_in(service: Service, to: str, message: bytes, mail_from: str = "") -> None:
     """Send a message to the inbound port."""
     port = json.loads((service.data_dir / "ports.json").read_text())["inbound"]
-    with smtplib.SMTP("127.0.0.1", port, "mx.test", timeout=10) as host:
+    with smtplib.SMTP("127.0.0.1", port, "mx.test", timeout=120) as host:
         host.sendmail(mail_from, [to], message)
 
 

@@ -22,7 +22,7 @@ RECIPIENTS = [
 def send_by_smtp(service: Service, recipient: str) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=20) as client:
+    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=120) as client:
         client.starttls(context=context)
         client.login("SMTP_Injection", KEY)
         message = f"From: a@example.test\r\nTo: {recipient}\r\nSubject: Hi\r\n\r\nHello\r\n"
@@ -30,7 +30,7 @@ def send_by_smtp(service: Service, recipient: str) -> None:
 
 
 def log_lines(service: Service) -> list[str]:
-    files = sorted((service.data_dir / "logs").iterdir())
+    files = service.log_files()
     return [line for file in files for line in file.read_text(errors="replace").splitlines()]
 
 

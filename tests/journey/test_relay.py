@@ -26,7 +26,7 @@ LINK = "https://www.example.test/offer?a=1&b=2"
 def connect(service: Service, user: str = "SMTP_Injection", key: str = KEY) -> smtplib.SMTP:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    client = smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=20)
+    client = smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=120)
     client.starttls(context=context)
     client.login(user, key)
     return client
@@ -160,7 +160,7 @@ def test_swaks_sees_the_documented_replies(
         ],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert line in process.stdout, process.stdout
     assert process.returncode == status

@@ -43,7 +43,7 @@ def admin(service: Service, *arguments: str, stdin: str = "") -> str:
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert process.returncode == 0, process.stderr
     return process.stdout

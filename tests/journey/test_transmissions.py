@@ -427,3 +427,18 @@ def test_a_template_cannot_be_deleted_while_a_transmission_needs_it(
     assert code(service.request("DELETE", "/api/v1/templates/journey-kept")) == (409, "1602")
     assert service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}").status == 204
     assert service.request("DELETE", "/api/v1/templates/journey-kept").status == 200
+
+
+def test_small_and_due_sends_arrive_while_most_of_a_bulk_send_is_outstanding(
+    own_service: Service,
+) -> None:
+    service, bulk = own_service, 4_000
+    service.start()
+    accepted(post(service, to("due@inbox.test"), options={"start_time": at(2)}))
+    accepted(post(service, to(*(f"reader-{number}@inbox.test" for number in range(bulk)))))
+    accepted(post(service, to("small@inbox.test")))
+    service.arrived("small@inbox.test")
+    assert service.mailbox_count() < bulk / 10
+    service.arrived("due@inbox.test")
+    assert service.mailbox_count() < bulk
+    eventually(lambda: service.mailbox_count() == bulk + 2, 120)

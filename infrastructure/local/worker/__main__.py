@@ -11,9 +11,12 @@ import argparse
 import importlib
 import logging
 import os
+from pathlib import Path
 
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
+from chalicelib.recording import observers
+from infrastructure.local.live_events import EventSender
 from infrastructure.local.worker.process import work
 
 
@@ -30,6 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     logging.getLogger("botocore").setLevel(logging.WARNING)
     app = importlib.import_module("app")
     aws.make_clients()
+    observers.add(EventSender(Path(os.environ["DATA_DIR"])))
     work(app.QUEUE_HANDLERS, app.SCHEDULES if options.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.
     os._exit(0)

@@ -3,7 +3,8 @@
 A thread polls the queue, passes what it receives to the handler as one SQS event, and deletes the
 messages that the handler did not report as failed. A failed message becomes visible again after 1,
 2, 4 and 8 seconds; the queue's own limit then moves it to the dead-letter queue. If the process
-crashes, its messages stay hidden for ``VISIBILITY`` seconds.
+crashes, its messages stay hidden for ``VISIBILITY`` seconds. A process that stops queues messages
+anew that it has received and not begun.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core import aws
+from chalicelib.core import aws, shutdown
 from chalicelib.core.settings import settings
 from infrastructure.local.worker.events import Context, sqs_event
 
@@ -26,16 +27,19 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 Handler = Callable[[Json, Any], Json]
 
-# Messages to a call: chunks and units of delivery are large, and both workers should get some.
-BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10, "ingest": 1}
+# Messages to a call. Chunks and units of delivery are handled one by one: if a worker dies,
+# that counts as a try for each message that it has received, begun or not.
+BATCH_SIZES = {"generation": 1, "delivery": 1, "events": 10, "ingest": 1}
 # A slow mail host or webhook target holds up the thread that it answers, and no other.
-THREADS = {"generation": 4, "delivery": 3, "webhook-batches": 8}
+# Threads of its own let small sends go ahead of bulk mail.
+THREADS = {"generation": 4, "small-sends": 2, "delivery": 3, "webhook-batches": 8}
 # Messages to a call of a queue with a batching window; SQS hands out ten at a time.
 MOST_GATHERED = 200
 RECEIVE_BATCH = 10
 LONG_POLL = 20
 VISIBILITY = 12
 HEARTBEAT = 4.0
+HAND_BACK_DELAY = 1
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
 
@@ -61,12 +65,13 @@ class Consumer:
         threading.Thread(target=self._poll, name=self._queue, daemon=True).start()
 
     def finish(self) -> None:
-        """Return when no batch is in hand, and let no other begin."""
+        """Return when no batch is in hand; after a request to shut down no other begins."""
         self._working.acquire()
+        self._working.release()
 
     def _poll(self) -> None:
         pause = FIRST_PAUSE
-        while True:
+        while not shutdown.is_requested():
             try:
                 self._consume_once()
                 pause = FIRST_PAUSE
@@ -83,7 +88,10 @@ class Consumer:
         messages = self._received(self._batch_size, LONG_POLL)
         if messages:
             with self._working:
-                self._consume([*messages, *self._later(messages)])
+                if shutdown.is_requested():
+                    self._hand_back(messages)
+                else:
+                    self._consume([*messages, *self._later(messages)])
 
     def _received(self, most: int, wait: int) -> list[Json]:
         return self._receiver.receive_message(
@@ -120,6 +128,17 @@ class Consumer:
         for message in messages:
             if message["MessageId"] in failed:
                 self._show_again([message], retry_pause(message))
+
+    def _hand_back(self, messages: Sequence[Json]) -> None:
+        """Queue messages anew, so that receiving them does not count as a try.
+
+        The other threads that stop would receive them at once, and again and again.
+        """
+        for message in messages:
+            self._client.send_message(
+                QueueUrl=self._url, MessageBody=message["Body"], DelaySeconds=HAND_BACK_DELAY
+            )
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
 
     def _failures(self, messages: Sequence[Json]) -> set[str]:
         """Call the handler; return the ids of the messages that it did not finish."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping
 
-from chalicelib.core import aws
+from chalicelib.core import aws, shutdown
 from infrastructure.local.worker.consumer import LONG_POLL, THREADS, Consumer, Handler
 from infrastructure.local.worker.schedule import Schedule
 
@@ -34,5 +34,6 @@ def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | Non
     for thread in threads:
         thread.start()
     signal.sigwait(_SIGNALS)
+    shutdown.request()
     for thread in threads:
         thread.finish()

@@ -12,7 +12,16 @@ import tarfile
 from pathlib import Path
 
 ARCHIVE = Path(__file__).with_name("data.tar.xz")
-_LEFT_OUT = ("api_key", "lock", "logs", "output.log", "ports.json", "secret.key", "tls")
+_LEFT_OUT = (
+    "api_key",
+    "cloud.secret",
+    "lock",
+    "logs",
+    "output.log",
+    "ports.json",
+    "secret.key",
+    "tls",
+)
 _SUFFIXES_LEFT_OUT = (".lock", "-shm", "-wal")
 
 

@@ -76,7 +76,7 @@ class Filler:
             headers={"Authorization": key, "Content-Type": "application/json", **headers},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=120) as response:
                 text = response.read()
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{method} {path}: {error.code} {error.read()!r}") from error
@@ -185,7 +185,7 @@ class Filler:
         message.set_content("Thank you")
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with smtplib.SMTP("127.0.0.1", self._smtp_port, timeout=20) as client:
+        with smtplib.SMTP("127.0.0.1", self._smtp_port, timeout=120) as client:
             client.starttls(context=context)
             client.login("SMTP_Injection", API_KEY)
             client.send_message(message)
