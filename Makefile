@@ -19,12 +19,12 @@ help: ## List the targets
 run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT, SMTP_PORT, API_KEY, DATA_DIR)
 	@exec $(PYTHON) -m infrastructure.local.run --stop-with-parent
 
-# Two at a time, each file of tests in one process: journeys start a service for theirs.
+# tests/conftest.py divides the files among the processes, and says in which order.
 test: .venv/.dev-stamp ## Run all tests
-	@exec $(PYTHON) -m pytest -n 4 --dist loadfile
+	@exec $(PYTHON) -m pytest -n 4 --no-loadscope-reorder
 
 quick: .venv/.dev-stamp ## Run the unit tests, which start no service and no container
-	@exec $(PYTHON) -m pytest -n 4 --dist loadfile tests/unit
+	@exec $(PYTHON) -m pytest -n 4 --no-loadscope-reorder tests/unit
 
 fuzz: .venv/.dev-stamp ## Give hostile bytes to every parser for MINUTES (5)
 	@exec $(PYTHON) -m tests.fuzz --minutes $(MINUTES)

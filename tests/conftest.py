@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from tests.environment import IN_PROCESS_CLOUD
 
@@ -13,6 +14,7 @@ os.environ.pop("AWS_ENDPOINT_URL", None)
 import hypothesis
 import pytest
 from moto import mock_aws
+from xdist.scheduler import LoadFileScheduling
 
 from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import provide_resources
@@ -26,6 +28,36 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("tests")
+
+# What takes long begins first, so that no process works alone in the end
+_FIRST = ("tests/browser/", "tests/unit/test_exactly_once.py", "tests/deployment/")
+
+
+class Scheduling(LoadFileScheduling):
+    """Give each file to one process, and all tests in a browser to the same one.
+
+    These share a browser and a service, which would else start in every process.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return "tests/browser" if scope.startswith("tests/browser/") else scope
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take long first."""
+
+    def rank(item: pytest.Item) -> int:
+        return next(
+            (i for i, name in enumerate(_FIRST) if item.nodeid.startswith(name)), len(_FIRST)
+        )
+
+    items.sort(key=rank)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ export function DomainView({ kind, name }) {
 function Record({ kind, record, problem, publish }) {
   const [text, tone, icon] = STATES[record.status] ?? ["Not checked", "", "circle"];
   const title = kind === "tracking" ? "Links" : TITLES[record.purpose];
-  const actions = html`<span class="row"><${Badge}>${record.required ? "Required" : "Recommended"}<//>${record.status && html`<${Badge} tone=${tone} icon=${icon}>${text}<//>`}
+  const actions = html`<span class="row wraps"><${Badge}>${record.required ? "Required" : "Recommended"}<//>${record.status && html`<${Badge} tone=${tone} icon=${icon}>${text}<//>`}
     ${publish && record.status !== "valid" && html`<${Button} kind="small" icon="zap" onClick=${() => publish(record)}>Publish<span class="visually-hidden"> ${title}</span><//>`}</span>`;
   return html`<${Card} title=${title} actions=${actions}><div class="stack">
     <dl class="facts"><dt>Type</dt><dd class="mono">${record.type}</dd><dt>Name</dt><dd><${Copyable} text=${record.name} /></dd><dt>Value</dt><dd><${Copyable} text=${record.value} /></dd></dl>
