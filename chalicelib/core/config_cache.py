@@ -4,6 +4,10 @@ Every request needs the caller's key, account and subaccount; the cache saves a 
 reads. A change takes effect in this process at once (:func:`forget`), and in every other process
 when the time is over. That an item does not exist is cached only where a caller says so
 (:func:`read_one`, ``maybe``).
+
+The items that a caller needs are known only once its key was read, but they are mostly those of its
+last request. So a process remembers which items were read after a key (:func:`follow`), and when it
+reads the key again, one request reads all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ _MOST_ENTRIES = 10_000
 
 _config = Table("config")
 _entries: dict[Key, tuple[float, Item]] = {}
+_followers: dict[Key, tuple[Key, ...]] = {}
 _lock = threading.Lock()
 
 
@@ -36,10 +41,13 @@ def read(
     all_keys = [*keys, *optional]
     cached = _cached(all_keys, now)
     missing = [key for key in all_keys if key not in cached]
-    items = _fetch([*missing, *uncached], consistent=bool(uncached))
+    expired = _expired_followers(missing, now)
+    fetched = [*missing, *uncached, *(key for key in expired if key not in {*missing, *uncached})]
+    items = _fetch(fetched, consistent=bool(uncached or expired))
     entries: dict[Key, Item] = {key: {} for key in optional if key in missing} | items
-    _remember({key: item for key, item in entries.items() if key in missing}, now)
-    return {key: item for key, item in (cached | items).items() if item}
+    unchanged = {key: item for key, item in expired.items() if items.get(key, {}) == item}
+    _remember({key: entries[key] for key in missing if key in entries} | unchanged, now)
+    return {key: item for key in {*all_keys, *uncached} if (item := (cached | items).get(key))}
 
 
 def read_one(key: Key) -> Item | None:
@@ -64,6 +72,19 @@ def learn(keys: Iterable[Key], items: Mapping[Key, Item]) -> None:
     _remember({key: items.get(key, {}) for key in keys}, clock.now())
 
 
+def follow(key: Key, followers: Iterable[Key]) -> None:
+    """Remember that a caller whose item is ``key`` needed ``followers`` as well.
+
+    When ``key`` is read again, the followers whose time is over are read with it, consistently. One
+    that has not changed is cached again: whoever cached it judged the same item. A changed one is
+    not; it is read and judged when it is needed.
+    """
+    with _lock:
+        if len(_followers) >= _MOST_ENTRIES:
+            _followers.clear()
+        _followers[key] = tuple(followers)
+
+
 def forget(*keys: Key) -> None:
     """Remove items that have changed from the cache."""
     with _lock:
@@ -76,12 +97,25 @@ def clear_cache() -> None:
     """Forget everything."""
     with _lock:
         _entries.clear()
+        _followers.clear()
 
 
 def _cached(keys: Iterable[Key], now: float) -> dict[Key, Item]:
     with _lock:
         entries = {key: _entries[key] for key in keys if key in _entries}
     return {key: item for key, (until, item) in entries.items() if now < until}
+
+
+def _expired_followers(keys: Iterable[Key], now: float) -> dict[Key, Item]:
+    """Return the entries, no longer in force, of the items that follow ``keys``."""
+    with _lock:
+        entries = {
+            follower: _entries[follower]
+            for key in keys
+            for follower in _followers.get(key, ())
+            if follower in _entries
+        }
+    return {key: item for key, (until, item) in entries.items() if now >= until}
 
 
 def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:

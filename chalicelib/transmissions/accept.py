@@ -31,6 +31,7 @@ from chalicelib.transmissions.sender import (
     check_options,
     check_sandbox,
     find_sender,
+    follow_key,
     from_domain,
 )
 from chalicelib.transmissions.store import transmissions
@@ -62,6 +63,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     try:
         recipients, refusals = _find_recipients(transmission, request)
         sender = _find_sender(transmission, content)
+        follow_key(caller.key_id, sender)
         allowance = sender.allowance(transmission)
         _check_allowance(allowance, transmission, recipients.count)
         transmission = check_options(transmission, sender)

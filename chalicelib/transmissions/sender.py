@@ -2,7 +2,8 @@
 
 One request reads all of them, except those that are in the config cache: accounts, subaccounts and
 domains that can be used. The meter of an account with limits is always read. A busy sender without
-limits takes no request.
+limits takes no request, and one that comes back to the same process takes none beyond the request
+that reads its API key (``config_cache.follow``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from chalicelib.accounts.model import Account
 from chalicelib.accounts.store import accounts, meter
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.accounts.store.sandbox import SandboxAllowance
+from chalicelib.api_keys import store as api_keys
 from chalicelib.core import config_cache
 from chalicelib.core.addresses import is_address, is_domain, read_mailbox
 from chalicelib.core.config_cache import Key
@@ -110,6 +112,15 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     fleet = fleets.from_item(account_id, items.get(fleet_key))
     allowance = meter.allowance(account, usage_keys, items)
     return Sender(account, subaccount, sending_domain, fleet, allowance)
+
+
+def follow_key(key_id: str, sender: Sender) -> None:
+    """Let the next read of an API key also read what its sender needed this time."""
+    account, subaccount, domain = sender.account, sender.subaccount, sender.domain
+    owner = account.customer_id, subaccount.id if subaccount else None
+    domain_keys = [domains.key_of(domain.domain)] if domain else []
+    followers = [*keys_of_status(*owner), fleets.key_of(account.customer_id), *domain_keys]
+    config_cache.follow(api_keys.key_of(key_id), followers)
 
 
 def keys_of_status(account_id: int, subaccount_id: int | None) -> list[Key]:

@@ -112,3 +112,48 @@ def test_the_cache_has_a_largest_size(time: Clock, monkeypatch: pytest.MonkeyPat
     config_cache.read([C])
     assert len(config_cache._entries) == 1
     assert operations([C]) == []
+
+
+@pytest.mark.cost
+def test_items_that_follow_a_key_are_read_with_it_when_their_time_is_over(time: Clock) -> None:
+    absent = ("nothing", "1")
+    config_cache.read([A, B], maybe=[absent])
+    config_cache.follow(A, [B, C, absent])  # C was never cached
+    assert operations([A, B]) == []
+    time.now += settings().key_cache_seconds
+    with aws_requests() as requests:
+        assert config_cache.read([A]).keys() == {A}
+        assert config_cache.read([B], maybe=[absent]).keys() == {B}
+    assert [request.operation for request in requests] == ["BatchGetItem"]
+    (batch,) = requests[0].parameters["RequestItems"].values()
+    assert batch["ConsistentRead"] is True
+    assert len(batch["Keys"]) == 3
+    assert operations([C]) == ["GetItem"]
+
+
+def test_a_follower_that_was_changed_or_deleted_is_read_by_whoever_needs_it(time: Clock) -> None:
+    config_cache.read([A, B, C])
+    config_cache.follow(A, [B, C])
+    Table("config").put({"pk": "b", "sk": "1", "n": 2})
+    Table("config").delete("c", "1")
+    time.now += settings().key_cache_seconds
+    config_cache.read([A])
+    assert config_cache.missing_keys([A, B, C]) == [B, C]
+
+
+def test_a_follower_that_this_process_changed_is_not_cached(time: Clock) -> None:
+    config_cache.read([A, B])
+    config_cache.follow(A, [B])
+    config_cache.forget(B)
+    time.now += settings().key_cache_seconds
+    config_cache.read([A])
+    assert config_cache.missing_keys([B]) == [B]
+
+
+def test_followers_of_a_limited_number_of_keys_are_remembered(
+    time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config_cache, "_MOST_ENTRIES", 2)
+    for key in (A, B, C):
+        config_cache.follow(key, [A])
+    assert len(config_cache._followers) == 1

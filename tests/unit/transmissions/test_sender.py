@@ -67,6 +67,41 @@ def test_one_recipient_costs_four_requests_when_nothing_is_cached(owner: Client)
 
 
 @pytest.mark.cost
+def test_a_sender_who_comes_back_later_costs_three_requests(owner: Client) -> None:
+    number = make_subaccount().id
+    for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
+        config_cache.clear_cache()
+        assert client.post(PATH, transmission()).status == 200
+        later = clock.now() + settings().key_cache_seconds
+        with clock.use(lambda later=later: later), aws_requests() as requests:
+            assert client.post(PATH, transmission()).status == 200
+        operations = [request.operation for request in requests]
+        assert operations == ["BatchGetItem", "PutItem", "SendMessage"]
+
+
+@pytest.mark.parametrize("blocked", ["key", "account", "domain"])
+def test_what_is_blocked_meanwhile_is_refused_when_a_sender_comes_back(
+    owner: Client, blocked: str
+) -> None:
+    assert owner.post(PATH, transmission()).status == 200
+    if blocked == "key":
+        (item,) = Table("config").query_all(
+            "#owner = :owner", {"owner": "account#1/keys"}, index="by_owner"
+        )
+        Table("config").delete(item["pk"], item["sk"])  # by another process, as the others
+    elif blocked == "account":
+        item = Table("config").get(*accounts.key_of(1)) or {}
+        Table("config").put(item | {"status": "suspended"})
+    else:
+        item = Table("config").get("domain#example.test", "domain") or {}
+        Table("config").put(item | {"status": item["status"] | {"compliance_status": "blocked"}})
+    later = clock.now() + settings().key_cache_seconds
+    with clock.use(lambda: later):
+        status = owner.post(PATH, transmission()).status
+    assert status == {"key": 401, "account": 403, "domain": 400}[blocked]
+
+
+@pytest.mark.cost
 def test_limits_cost_no_further_request(owner: Client) -> None:
     limit(hourly=100, daily=100, monthly=100)
     for _ in range(4):
