@@ -9,6 +9,7 @@ from chalicelib.events import documentation, filters
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.pages import Page
+from chalicelib.events.type_counts import count_by_type
 from chalicelib.events.view import event_type_view, event_view
 
 routes = Routes(__name__)
@@ -21,6 +22,13 @@ def search_message_events(request: Request) -> Reply:
     """Return one page of the account's message events, newest first."""
     caller = request.caller
     return _reply(search_messages(caller.account_id, request.query, caller.confined_to))
+
+
+@routes.get("/api/v1/events/message/counts", grant=_GRANT, subaccount_header=False)
+def count_message_events(request: Request) -> Reply:
+    """Count the events of messages, recipients or transmissions by type, with the same filters."""
+    caller = request.caller
+    return ok(count_by_type(caller.account_id, request.query, caller.confined_to))
 
 
 @routes.get("/api/v1/events/ingest", grant=_GRANT, subaccount_header=False)

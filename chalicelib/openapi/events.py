@@ -58,12 +58,15 @@ SCHEMAS: Final[dict[str, Schema]] = {
 """Schemas for the components of the document."""
 
 _EVENTS: Final = array(ref("Event"))
+_WINDOW: Final = (
+    query("from", moment(), "Only events at this time or later; by default a day ago"),
+    query("to", moment(), "Only events before this time; by default a minute ago"),
+)
 _PAGING: Final = (
     shared_parameter("cursor"),
     shared_parameter("per_page"),
     shared_parameter("delimiter"),
-    query("from", moment(), "Only events at this time or later; by default a day ago"),
-    query("to", moment(), "Only events before this time; by default a minute ago"),
+    *_WINDOW,
 )
 _NUMBERS: Final = ("bounce_classes", "subaccounts", "ab_test_versions")
 _OUTCOME_FILTERS: Final = (
@@ -76,24 +79,28 @@ _OUTCOME_FILTERS: Final = (
         "retryable", flag(), "`true`: only events that can be sent again. `false`: only the others"
     ),
 )
+_FILTERS: Final = (
+    comma_list("events", "Only events of these types", one_of(TYPES)),
+    *(
+        comma_list(
+            name,
+            "Only events with one of these values",
+            integer(0) if name in _NUMBERS else None,
+        )
+        for name in FILTERS
+        if name != "events"
+    ),
+)
 _FIELD: Final = record(description=text(), sampleValue={})
 
 OPERATIONS: Final[Operations] = {
     f"GET {_MESSAGES}": Operation(
         results(_EVENTS, total_count=integer(0), links=ref("NextLink")),
-        parameters=(
-            *_PAGING,
-            comma_list("events", "Only events of these types", one_of(TYPES)),
-            *(
-                comma_list(
-                    name,
-                    "Only events with one of these values",
-                    integer(0) if name in _NUMBERS else None,
-                )
-                for name in FILTERS
-                if name != "events"
-            ),
-        ),
+        parameters=(*_PAGING, *_FILTERS),
+    ),
+    f"GET {_MESSAGES}/counts": Operation(
+        results(mapping(integer(0))),
+        parameters=(shared_parameter("delimiter"), *_WINDOW, *_FILTERS),
     ),
     f"GET {_MESSAGES}/documentation": Operation(
         results(array(mapping({"anyOf": [_FIELD, text()]})))

@@ -5,6 +5,8 @@ import { signal, effect } from "../vendor/preact.js";
 const KEY = "postfinch.key";
 const SUBACCOUNT = "postfinch.subaccount";
 const THEME = "postfinch.theme";
+/** Where the Send page keeps what is being written; it ends with the session. */
+export const DRAFT = "postfinch.draft";
 
 /** Take the key out of `#key=...`, so that neither history nor a shared address holds it. */
 function keyFromAddress() {
@@ -12,6 +14,7 @@ function keyFromAddress() {
   const key = decodeURIComponent(location.hash.slice("#key=".length));
   history.replaceState(null, "", location.pathname + location.search);
   sessionStorage.removeItem(SUBACCOUNT);
+  if (key !== sessionStorage.getItem(KEY)) sessionStorage.removeItem(DRAFT);
   return key;
 }
 
@@ -36,6 +39,7 @@ window.addEventListener("hashchange", () => {
 export function signOut() {
   key.value = "";
   subaccount.value = "";
+  sessionStorage.removeItem(DRAFT);
 }
 
 function keep(storage, name, value) {

@@ -5,7 +5,7 @@ import { bounceClass, eventDetail, eventType } from "../core/events.js";
 import { bytes, exactTime, label } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { local } from "../core/service.js";
+import { local, may } from "../core/service.js";
 import { Badge, Button, Copyable, IconButton } from "../parts/controls.js";
 import { CurlButton, Json } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
@@ -55,6 +55,7 @@ function Details({ event }) {
     <div class="row wraps">
       ${event.message_id && html`<${Button} kind="small" icon="layers" href=${search({ messages: event.message_id, hours: "240" })}>All of this message<//>`}
       ${event.transmission_id && html`<${Button} kind="small" icon="send" href=${search({ transmissions: event.transmission_id, hours: "240" })}>All of this transmission<//>`}
+      ${event.transmission_id && may("transmissions/view") && html`<${Button} kind="small" icon="layout-dashboard" href=${href(["send", event.transmission_id])}>Transmission<//>`}
       <${Button} kind="small" icon="user" href=${search({ recipients: event.rcpt_to, hours: "240" })}>All of this recipient<//>
       ${local.value && event.message_id && html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"], { q: `to:"${event.rcpt_to}"` })}>In the mailbox<//>`}
     </div>

@@ -2,6 +2,7 @@
 
 import { may } from "../core/service.js";
 import { subaccount } from "../core/session.js";
+import { fileFields, fileProblems } from "./send-files.js";
 
 const KINDS = [["inline", "Inline"], ["template", "Template", "templates/view"], ["ab_test", "A/B test", "ab-testing/manage"]];
 
@@ -13,14 +14,14 @@ export const kindOf = ({ kind }) => (kinds().some(([id]) => id === kind) ? kind 
 export const mayUseLists = () => may("recipient_lists/manage") && ["", "0"].includes(subaccount.value);
 export const isToList = ({ to, list }) => mayUseLists() && Boolean(to === "list" || list);
 
-export const emptyContent = { from: "", name: "", replyTo: "", subject: "", html: "", text: "", draft: false };
+export const emptyContent = { from: "", name: "", replyTo: "", subject: "", html: "", text: "", draft: false, files: [] };
 export const emptyOptions = { campaign: "", description: "", data: "", metadata: "", start: "", pool: "", transactional: false, opens: true, clicks: true };
 
 /** Return the body, as far as it is complete, and what is missing or wrong in it. */
 export function bodyOf({ query, content, options, read }) {
   const problems = [];
   const need = (value, text) => { if (!value) problems.push(text); };
-  const body = { content: contentOf(query, content, need), recipients: isToList(query) ? { list_id: query.list ?? "" } : read?.recipients ?? [] };
+  const body = { content: contentOf(query, content, need, problems), recipients: isToList(query) ? { list_id: query.list ?? "" } : read?.recipients ?? [] };
   if (isToList(query)) need(query.list, "Choose a recipient list.");
   else need(body.recipients.length, read ? "Add at least one recipient." : "The recipients are being read.");
   if (options.campaign.trim()) body.campaign_id = options.campaign.trim();
@@ -36,7 +37,7 @@ export function bodyOf({ query, content, options, read }) {
   return { body, problems };
 }
 
-function contentOf(query, content, need) {
+function contentOf(query, content, need, problems) {
   if (kindOf(query) === "template") {
     need(query.template, "Choose a template.");
     return { template_id: query.template ?? "", ...(content.draft ? { use_draft_template: true } : {}) };
@@ -45,7 +46,7 @@ function contentOf(query, content, need) {
     need(query.ab_test, "Choose an A/B test.");
     return { ab_test_id: query.ab_test ?? "" };
   }
-  const { from, name, replyTo, subject, html, text } = content;
+  const { from, name, replyTo, subject, html, text, files } = content;
   need(from.trim(), "Say who it is from.");
   need(subject.trim(), "Write a subject.");
   need(html || text, "Write a text or HTML.");
@@ -53,7 +54,8 @@ function contentOf(query, content, need) {
   if (replyTo.trim()) result.reply_to = replyTo.trim();
   if (html) result.html = html;
   if (text) result.text = text;
-  return result;
+  problems.push(...fileProblems(files));
+  return { ...result, ...fileFields(files) };
 }
 
 /** Only what differs from the defaults of the API. */

@@ -7,6 +7,7 @@ import { CheckField, Segments, SelectField, TextField } from "../parts/controls.
 import { Loaded, Notice } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
 import { kindOf, kinds } from "./send-body.js";
+import { FilesField } from "./send-files.js";
 
 export function ContentForm({ query, content, onChange }) {
   const options = kinds().map(([id, label]) => [id, label]);
@@ -16,7 +17,8 @@ export function ContentForm({ query, content, onChange }) {
     ${kind === "inline" && html`<div class="form-grid"><${TextField} label="From" type="email" placeholder="hello@example.test" spellcheck="false" ...${field("from")} /><${TextField} label="Name of the sender" optional ...${field("name")} /><${TextField} label="Reply to" optional spellcheck="false" ...${field("replyTo")} /></div>
       <${TextField} label="Subject" placeholder="Welcome, {{name}}" ...${field("subject")} />
       <${TextField} label="HTML" optional multiline rows="7" class="mono" spellcheck="false" placeholder="<h1>Hello {{name}}</h1>" ...${field("html")} />
-      <${TextField} label="Text" optional multiline rows="4" placeholder="Hello {{name}}" ...${field("text")} />`}
+      <${TextField} label="Text" optional multiline rows="4" placeholder="Hello {{name}}" ...${field("text")} />
+      <${FilesField} files=${content.files} onChange=${(change) => onChange((former) => ({ ...former, files: change(former.files) }))} />`}
     ${kind === "template" && html`<${Choice} key="template" name="template" label="Template" path="api/v1/templates" value=${query.template} none="There is no template yet." />
       <${CheckField} label="Use the draft" hint="Without it, the published version is sent." checked=${content.draft} onChange=${(draft) => onChange((former) => ({ ...former, draft }))} />`}
     ${kind === "ab_test" && html`<${Choice} key="ab_test" name="ab_test" label="A/B test" path="api/v1/ab-test" value=${query.ab_test} none="There is no A/B test yet." />`}</div><//>`;

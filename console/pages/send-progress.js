@@ -1,9 +1,9 @@
 // A transmission on its way: its state, and what became of its messages, until the last has a fate.
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef } from "../vendor/preact.js";
 import { get, remove } from "../core/api.js";
 import { exactTime, number, plural, share } from "../core/format.js";
 import { useLive } from "../core/live.js";
-import { useInterval, useResource } from "../core/resource.js";
+import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { local, may } from "../core/service.js";
 import { Badge, Button, Copyable } from "../parts/controls.js";
@@ -12,9 +12,12 @@ import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice } from "../parts/feedback.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
+import { SentContent } from "./send-sent.js";
 
 const TEN_DAYS = 10 * 86400000;
-const SECONDS = 2;
+/** Seconds between two looks: while something happens, and at most, if nothing does. */
+const OFTEN = 2;
+const SELDOM = 30;
 
 /** State of the API → its text, tone and icon. */
 const STATES = {
@@ -30,13 +33,13 @@ const FATES = [
 const FINAL = 3;
 
 async function load(id, signal) {
-  const transmission = may("transmissions/view") ? (await get(`api/v1/transmissions/${encodeURIComponent(id)}`, undefined, { signal })).results.transmission : null;
-  if (!may("message_events/view")) return { transmission, counts: null };
-  const counts = await Promise.all(FATES.map(async ([, events]) => {
-    const window = { from: new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
-    return (await get("api/v1/events/message", { ...window, transmissions: id, events, per_page: 1 }, { signal })).total_count;
-  }));
-  return { transmission, counts };
+  const window = { from: new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
+  const [transmission, byType] = await Promise.all([
+    may("transmissions/view") && get(`api/v1/transmissions/${encodeURIComponent(id)}`, undefined, { signal }).then(({ results }) => results.transmission),
+    may("message_events/view") && get("api/v1/events/message/counts", { ...window, transmissions: id }, { signal }).then(({ results }) => results),
+  ]);
+  const count = (types) => types.split(",").reduce((sum, type) => sum + (byType[type] ?? 0), 0);
+  return { transmission: transmission || null, counts: byType ? FATES.map(([, types]) => count(types)) : null };
 }
 
 /** How far a transmission is: `{total, ended, over}`. */
@@ -49,21 +52,42 @@ function extent({ transmission, counts }, report) {
 
 export function SendProgress({ id, report }) {
   const resource = useResource((signal) => load(id, signal), [id]);
-  const [dirty, setDirty] = useState(true);
-  const over = resource.data ? extent(resource.data, report).over : false;
-  const mark = () => setDirty(true);
+  const over = resource.data ? extent(resource.data, report).over : resource.error?.status === 404;
+  const mark = useLooks(resource, over);
   useLive({ event: (event) => { if (event.transmission_id === id) mark(); }, gap: mark });
-  // Events come by the thousand: the counts are read again at most every few seconds
-  useInterval(() => {
-    if (resource.loading || (over && !dirty)) return;
-    setDirty(false);
-    resource.reload();
-  }, SECONDS);
   const path = `api/v1/transmissions/${encodeURIComponent(id)}`;
   return html`<div class="page"><${PageHead} title="Transmission" back=${["Send", href(["send"])]}>
       <${CurlButton} path=${path} /><${Button} icon="plus" href=${href(["send"])}>New transmission<//><//>
     ${report && html`<${Notice} tone="good" icon="circle-check">${plural(report.accepted, "recipient")} accepted.<//><${BadRows} rows=${report.rows} />`}
-    <${Loaded} resource=${resource}>${(data) => html`<${Fates} id=${id} data=${data} report=${report} reload=${resource.reload} />`}<//></div>`;
+    <${Loaded} resource=${resource}>${(data) => html`<${Fates} id=${id} data=${data} report=${report} reload=${resource.reload} />`}<//>
+    ${may("transmissions/view") && resource.data && html`<${SentContent} id=${id} />`}</div>`;
+}
+
+/**
+ * Look again until it is `over`: soon while the answer changes, ever less often while it does not. What
+ * is returned asks for one more look, for events that come by the thousand as for the last opening.
+ */
+function useLooks({ data, loading, reload }, over) {
+  const timer = useRef(0);
+  const wait = useRef(OFTEN);
+  const wanted = useRef(false);
+  const answer = JSON.stringify(data);
+  const former = useRef(answer);
+  const look = (seconds) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => { if (document.hidden) look(seconds); else { wanted.current = false; reload(); } }, seconds * 1000);
+  };
+  useEffect(() => {
+    if (loading) return undefined;
+    wait.current = answer === former.current && !wanted.current ? Math.min(SELDOM, 1.5 * wait.current) : OFTEN;
+    former.current = answer;
+    if (!over || wanted.current) look(wait.current);
+    return () => clearTimeout(timer.current);
+  }, [loading, over]);
+  return () => {
+    if (!wanted.current && !loading) look(OFTEN);
+    wanted.current = true;
+  };
 }
 
 function Fates({ id, data, report, reload }) {

@@ -9,9 +9,9 @@ import { Choice } from "./send-content.js";
 
 const WAYS = [["here", "Typed or CSV"], ["list", "Recipient list"]];
 
-export function RecipientsForm({ query, onChange }) {
+export function RecipientsForm({ query, onChange, source, onSource }) {
   const way = isToList(query) ? "list" : "here";
   return html`<${Card} title="Recipients" actions=${mayUseLists() && html`<${Segments} label="Where recipients come from" options=${WAYS} value=${way} onChange=${(each) => setQuery({ to: each === "list" ? "list" : "", list: "" })} />`}>
     ${way === "list" ? html`<${Choice} name="list" label="Recipient list" path="api/v1/recipient-lists" value=${query.list} none="There is no recipient list yet. Make one under Audience." />`
-    : html`<${RecipientsField} onChange=${onChange} />`}<//>`;
+    : html`<${RecipientsField} onChange=${onChange} source=${source} onSource=${onSource} />`}<//>`;
 }

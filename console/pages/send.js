@@ -1,17 +1,20 @@
 // Send: compose a transmission, see it as a request, send it, and follow it to its last event.
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../vendor/preact.js";
 import { post } from "../core/api.js";
+import { draft, dropDraft, keepDraft } from "../core/draft.js";
 import { examples } from "../core/examples.js";
 import { plural } from "../core/format.js";
 import { badRows } from "../core/recipients.js";
-import { go, route } from "../core/router.js";
+import { go, href, route, setQuery } from "../core/router.js";
+import { may } from "../core/service.js";
 import { Button, TabPanel, Tabs } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
-import { ErrorBox } from "../parts/feedback.js";
+import { Empty, ErrorBox } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
 import { bodyOf, emptyContent, emptyOptions } from "./send-body.js";
 import { ContentForm } from "./send-content.js";
+import { withoutData } from "./send-files.js";
 import { OptionsForm } from "./send-options.js";
 import { SendProgress } from "./send-progress.js";
 import { RecipientsForm } from "./send-recipients.js";
@@ -20,24 +23,46 @@ const PATH = "api/v1/transmissions";
 const QUERY = { num_rcpt_errors: 10000 };
 const SHOWN_RECIPIENTS = 3;
 const CONFIRMED_FROM = 100;
+const NO_SOURCE = { text: "", file: "" };
 
 export default function Send() {
   const [report, setReport] = useState(null);
+  // Another draft is another form, so that nothing of the former one stays
+  const [turn, setTurn] = useState(0);
   const id = route.value.path[1];
-  return id ? html`<${SendProgress} key=${id} id=${id} report=${report?.id === id ? report : null} />` : html`<${Compose} onSent=${setReport} />`;
+  if (id) return html`<${SendProgress} key=${id} id=${id} report=${report?.id === id ? report : null} />`;
+  if (!may("transmissions/modify")) return html`<${Reader} />`;
+  return html`<${Compose} key=${turn} onSent=${setReport} onEmpty=${() => setTurn(turn + 1)} />`;
 }
 
-function Compose({ onSent }) {
-  const [content, setContent] = useState(emptyContent);
-  const [options, setOptions] = useState(emptyOptions);
+function Reader() {
+  return html`<div class="page"><${PageHead} title="Send" /><${Empty} icon="key" title="This key may not send">A key with the grant "Transmissions: Read/Write" may.
+    ${may("message_events/view") && html` An event under <a href=${href(["activity"])}>Activity</a> leads to its transmission.`}<//></div>`;
+}
+
+function Compose({ onSent, onEmpty }) {
+  const [former] = useState(draft);
+  const [content, setContent] = useState(former ? { ...emptyContent, ...former.content } : emptyContent);
+  const [options, setOptions] = useState(former ? { ...emptyOptions, ...former.options } : emptyOptions);
+  const [source, setSource] = useState(former?.source ?? NO_SOURCE);
   const [read, setRead] = useState(null);
   // The key stays while the answer is unknown (also 409: the first is in progress), so that sending
-  // again sends nothing twice. After a
-  // refusal nothing was sent, and the corrected request is another one
-  const [idempotencyKey, setIdempotencyKey] = useState(newKey);
+  // again sends nothing twice, also from a draft. After a refusal nothing was sent, and the corrected
+  // request is another one
+  const [idempotencyKey, setIdempotencyKey] = useState(() => former?.idempotencyKey ?? newKey());
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   const { query } = route.value;
+  const written = content !== emptyContent || options !== emptyOptions || source !== NO_SOURCE || Object.keys(query).length > 0;
+  // An address without a choice leads back to the draft as it was; one with a choice adds to it
+  useEffect(() => { if (former && !Object.keys(query).length) setQuery(former.query); }, []);
+  useEffect(() => { if (written && !busy) keepDraft({ content, options, source, query, idempotencyKey }); }, [content, options, source, query, idempotencyKey]);
+  const empty = async () => {
+    if (!(await confirm({ title: "Start again?", text: "What is written here is discarded.", action: "Discard" }))) return;
+    dropDraft();
+    go(["send"], {}, { replace: true });
+    onEmpty();
+  };
   const { body, problems } = bodyOf({ query, content, options, read });
   const count = Array.isArray(body.recipients) ? body.recipients.length : 0;
   const send = async () => {
@@ -48,6 +73,7 @@ function Compose({ onSent }) {
       const { results } = await post(PATH, body, { query: QUERY, headers: { "Idempotency-Key": idempotencyKey } });
       const rows = count ? [...read.bad, ...badRows(results.rcpt_to_errors ?? [], read)] : [];
       onSent({ id: results.id, accepted: results.total_accepted_recipients, rows });
+      dropDraft();
       go(["send", results.id]);
     } catch (problem) {
       if (problem.status >= 400 && problem.status < 500 && problem.status !== 409) setIdempotencyKey(newKey());
@@ -55,9 +81,9 @@ function Compose({ onSent }) {
       setBusy(false);
     }
   };
-  return html`<div class="page"><${PageHead} title="Send" about="Compose a transmission, see the request, and follow what becomes of it." />
+  return html`<div class="page"><${PageHead} title="Send" about="Compose a transmission, see the request, and follow what becomes of it.">${written && html`<${Button} icon="rotate-ccw" onClick=${empty}>Start again<//>`}<//>
     <div class="columns"><div class="stack"><${ContentForm} query=${query} content=${content} onChange=${setContent} />
-        <${RecipientsForm} query=${query} onChange=${setRead} /><${OptionsForm} options=${options} onChange=${setOptions} /></div>
+        <${RecipientsForm} query=${query} onChange=${setRead} source=${source} onSource=${setSource} /><${OptionsForm} options=${options} onChange=${setOptions} /></div>
       <${Card} title="Request"><div class="stack">
         <${Preview} body=${body} count=${count} idempotencyKey=${idempotencyKey} />
         ${error && html`<${ErrorBox} error=${error} />`}
@@ -73,11 +99,12 @@ function newKey() {
 
 function Preview({ body, count, idempotencyKey }) {
   const [way, setWay] = useState("curl");
-  const short = count > SHOWN_RECIPIENTS ? { ...body, recipients: body.recipients.slice(0, SHOWN_RECIPIENTS) } : body;
+  const text = withoutData(body);
+  const short = count > SHOWN_RECIPIENTS ? { ...text, recipients: body.recipients.slice(0, SHOWN_RECIPIENTS) } : text;
   const all = examples(PATH, { body: short, headers: { "Idempotency-Key": idempotencyKey } });
-  const [, name, text] = all.find(([id]) => id === way);
+  const [, name, example] = all.find(([id]) => id === way);
   return html`<div class="stack small"><${Tabs} label="The request in" tabs=${all.map(([id, label]) => [id, label])} current=${way} onChange=${setWay} id="way" />
-    <${TabPanel} current=${way} id="way"><${Code} text=${text} label="${name} request" /><//>
-    ${short !== body && html`<p class="soft">With the first ${SHOWN_RECIPIENTS} of ${plural(count, "recipient")}.</p>`}
+    <${TabPanel} current=${way} id="way"><${Code} text=${example} label="${name} request" /><//>
+    ${count > SHOWN_RECIPIENTS && html`<p class="soft">With the first ${SHOWN_RECIPIENTS} of ${plural(count, "recipient")}.</p>`}
     <p class="soft">The idempotency key makes it safe to repeat: the same key is not sent twice.</p></div>`;
 }

@@ -36,15 +36,18 @@ export function BadRows({ rows }) {
     ${rows.length > SHOWN_ROWS && html`<p class="soft">The file has the other ${number(rows.length - SHOWN_ROWS)}.</p>`}</section>`;
 }
 
-/** Recipients, typed or from a file. `onChange` gets what `readRecipients` returns, or null while it reads. */
-export function RecipientsField({ label = "Recipients", onChange }) {
-  const [text, setText] = useState("");
-  const [file, setFile] = useState("");
+/**
+ * Recipients, typed or from a file. `onChange` gets what `readRecipients` returns, or null while it reads.
+ * `source` is `{text, file}` to begin with, which `onSource` gets when it changes.
+ */
+export function RecipientsField({ label = "Recipients", onChange, source, onSource }) {
+  const [text, setText] = useState(source?.text ?? "");
+  const [file, setFile] = useState(source?.file ?? "");
   const [result, setResult] = useState({ recipients: [], bad: [] });
   const [progress, setProgress] = useState(null);
   const settled = useSettled(text, 200);
   const run = useRef(0);
-  useEffect(() => { onChange(null); }, [text]);
+  useEffect(() => { onChange(null); if (text !== source?.text) onSource?.({ text, file }); }, [text]);
   useEffect(() => {
     const own = run.current += 1;
     readRecipients(settled, (done, total) => { if (own === run.current) setProgress([done, total]); }).then((read) => {

@@ -300,6 +300,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/subaccounts/{subaccount_id}"): Case(reach="account"),
     ("PUT", "/api/v1/subaccounts/{subaccount_id}"): Case(_SUBACCOUNT, reach="account"),
     ("GET", "/api/v1/events/message"): Case(reach="key"),
+    ("GET", "/api/v1/events/message/counts"): Case(
+        reach="key", query="?transmissions=191930000000000001"
+    ),
     ("GET", "/api/v1/events/ingest"): Case(reach="key"),
     ("POST", "/api/v1/ingest/events"): Case({"type": "delivery"}, primary_only=True),
     ("POST", "/api/v1/transmissions"): Case(

@@ -67,7 +67,7 @@ def test_the_service_the_package_and_the_changelog_have_one_version() -> None:
     response = Client("").get("/api/v1")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    latest = re.search(r"^## (\S+)", changelog, re.MULTILINE)
+    latest = re.search(r"^## (\d\S+)", changelog, re.MULTILINE)
     assert response.status == 200
     assert response.body == {"results": {"name": "Postfinch", "version": chalicelib.__version__}}
     assert project["version"] == chalicelib.__version__
