@@ -49,7 +49,7 @@ def test_the_filters_and_the_window_of_the_search_apply(client: Client) -> None:
     assert client.get(f"{query}&events=nonsense").status == 400
 
 
-@pytest.mark.costs
+@pytest.mark.cost
 def test_a_search_through_a_whole_account_is_refused_before_anything_is_read(
     client: Client,
 ) -> None:
