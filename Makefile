@@ -3,7 +3,10 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
-PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+# --no-compile: most modules that packages bring are never imported, and compiling them takes longer
+# than the rest of the installation
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(PYTHON) $(INSTALL)
 
 .PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots deploy deploy-local
 
@@ -92,5 +95,5 @@ deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` starte
 .venv/.audit-stamp: requirements-audit.txt | .venv/bin/python
 	@echo "Installing what audits need (once)"
 	@$(PYTHON) -m venv .venv/audit
-	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@.venv/audit/bin/python $(INSTALL) -r requirements-audit.txt
 	@touch $@

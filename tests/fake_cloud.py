@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from moto.core import DEFAULT_ACCOUNT_ID, responses
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.sqs import models as sqs_models
 
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
@@ -40,6 +41,10 @@ BotocoreStubber.__call__ = _respond_alone  # type: ignore[method-assign]
 
 # moto lists the methods of a class for each request
 responses.method_names_from_class = cache(responses.method_names_from_class)
+
+# It also spells each attribute of a queue in lower case, letter by letter, for each request
+responses.camelcase_to_underscores = cache(responses.camelcase_to_underscores)
+sqs_models.camelcase_to_underscores = cache(sqs_models.camelcase_to_underscores)
 
 # Attribute values that are in a response as they are stored
 _PLAIN = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
@@ -198,14 +203,11 @@ def stored_objects(prefix: str = "") -> list[str]:
 
 def queued(queue: str) -> list[str]:
     """Take all visible messages off a queue; return their bodies."""
-    url = aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
-    bodies: list[str] = []
-    receive = partial(aws.sqs().receive_message, QueueUrl=url, MaxNumberOfMessages=10)
-    while messages := receive().get("Messages"):
-        for message in messages:
-            bodies.append(message["Body"])
-            aws.sqs().delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-    return bodies
+    stored = _backend("sqs").get_queue(settings().queue(queue))
+    messages = stored.messages
+    for message in messages:
+        stored._messages.remove(message)
+    return [message.body for message in messages]
 
 
 def sqs_event(bodies: list[str]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from infrastructure.deploy_local import use
 from infrastructure.local.supervisor.probes import answers_http
 from infrastructure.local.worker.events import scheduled_event
 from infrastructure.package import Package
+from tests.http_response import Response
 from tests.unit.infrastructure.clouds import eventually, free_port
 
 STAGE = "blue"
@@ -36,21 +37,8 @@ Json = dict[str, Any]
 _UNPACKED_BYTES = 4 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An HTTP response; header names are in lower case."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
-
-
 def _response_of(status: int, body: Any) -> Response:
+    """Return the response; header names are in lower case."""
     headers = {name.lower(): text for name, text in body.headers.items()}
     return Response(status, headers, body.read())
 

@@ -18,8 +18,9 @@ import pytest
 from chalicelib.core import clock
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.deployment.stack import Stack
-from tests.deployment.deployed import STAGE, Deployment, Response, eventually
+from tests.deployment.deployed import STAGE, Deployment, eventually
 from tests.deployment.test_upgrade import EARLIER
+from tests.http_response import Response
 
 pytestmark = pytest.mark.slow
 

@@ -24,25 +24,12 @@ from botocore.session import get_session
 from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, read_secret
 from infrastructure.local.supervisor.environment import InternalPorts
 from tests.cloud_requests import signed_get
+from tests.http_response import Response
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "journey-key"
 # Longer than anything takes on a busy machine: only what never happens fails
 PATIENCE = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An HTTP response."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
 
 
 def free_port() -> int:

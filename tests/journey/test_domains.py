@@ -9,7 +9,8 @@ from typing import Any
 import dkim
 import pytest
 
-from tests.journey.service import Response, Service, eventually
+from tests.http_response import Response
+from tests.journey.service import Service, eventually
 
 DOMAINS = "/api/v1/sending-domains"
 TRACKING = "/api/v1/tracking-domains"

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import ROOT, Response, Service, eventually
+from tests.http_response import Response
+from tests.journey.service import ROOT, Service, eventually
 from tests.unit.delivery.scripted_server import ScriptedServer
 
 DOMAIN = "pools-journey.test"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import Response, Service
+from tests.http_response import Response
+from tests.journey.service import Service
 
 LISTS = "/api/v1/recipient-lists"
 

@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.journey.service import ROOT, Response, Service
+from tests.http_response import Response
+from tests.journey.service import ROOT, Service
 
 PATH = "/api/v1/suppression-list"
 IN_SUBACCOUNT = "X-SVC-SUBACCOUNT"

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.journey.service import Response, Service
+from tests.http_response import Response
+from tests.journey.service import Service
 
 TEMPLATES = "/api/v1/templates"
 SNIPPETS = "/api/labs/snippets"

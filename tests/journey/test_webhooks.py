@@ -93,14 +93,15 @@ def test_webhooks_and_search_show_the_same_fields_of_every_type_of_event(
         "generation_failure",
     }
 
-    def events_by_id() -> dict[str, dict[str, Any]]:
+    def posted_events() -> dict[str, dict[str, Any]]:
         events = service.events(recipients=",".join(recipients))
-        kinds = {each["type"] for each in events}
-        return {each["event_id"]: each for each in events} if kinds >= expected else {}
+        ids = {each["event_id"] for each in events}
+        arrived = {each["type"] for each in events} >= expected and ids <= target.event_ids()
+        return {each["event_id"]: each for each in events} if arrived else {}
 
-    eventually(lambda: events_by_id() and events_by_id().keys() <= target.event_ids())
+    events = eventually(posted_events)
     posted = {event["event_id"]: event for post in target.batches() for event in post.events()}
-    for event_id, event in events_by_id().items():
+    for event_id, event in events.items():
         fields = {k: v for k, v in event.items() if k not in ("display_name", "event_description")}
         assert posted[event_id] | {"timestamp": ""} == fields | {"timestamp": ""}
         assert set(fields) <= documented[event["type"]], event["type"]

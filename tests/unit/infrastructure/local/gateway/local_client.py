@@ -5,23 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from infrastructure.local.gateway.local_api import LocalApi, LocalRoute
+from tests.http_response import Response
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Response):
     """A response of a local operation."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
     @property
     def results(self) -> Any:
