@@ -3,10 +3,11 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
-# --no-compile: most modules that packages bring are never imported, and compiling them takes longer
-# than the rest of the installation
-INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
-PIP := $(PYTHON) $(INSTALL)
+PIP := -m pip install --quiet --disable-pip-version-check
+# Compiling all modules, most of which no test imports, takes as long as the rest of an installation
+PIP_WITHOUT_COMPILING := $(PIP) --no-compile
+# The processes of a test run would compile the same modules each, where Python is told to keep nothing
+TEST := env -u PYTHONDONTWRITEBYTECODE $(PYTHON)
 
 .PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots deploy deploy-local
 
@@ -24,10 +25,10 @@ run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT
 
 # tests/conftest.py divides the files among the processes, and says in which order.
 test: .venv/.dev-stamp ## Run all tests
-	@exec $(PYTHON) -m pytest -n 4 --no-loadscope-reorder
+	@exec $(TEST) -m pytest -n 4 --no-loadscope-reorder
 
 quick: .venv/.dev-stamp ## Run the unit tests, which start no service and no container
-	@exec $(PYTHON) -m pytest -n 4 --no-loadscope-reorder tests/unit
+	@exec $(TEST) -m pytest -n 4 --no-loadscope-reorder tests/unit
 
 fuzz: .venv/.dev-stamp ## Give hostile bytes to every parser for MINUTES (5)
 	@exec $(PYTHON) -m tests.fuzz --minutes $(MINUTES)
@@ -48,7 +49,7 @@ bench: .venv/.dev-stamp ## Measure throughput, requests per message and dollars 
 	@exec $(PYTHON) -m tests.bench
 
 soak: .venv/.dev-stamp ## Kill processes under load for MINUTES (5), then count all mail (SEED)
-	@exec $(PYTHON) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+	@exec $(TEST) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
 docs: .venv/.local-stamp ## Write the parts of the documentation that are generated
 	@exec $(PYTHON) -m infrastructure.docs
@@ -83,17 +84,17 @@ deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` starte
 
 .venv/.local-stamp: requirements.txt requirements-local.txt relay/requirements.txt | .venv/bin/python
 	@echo "Installing what running needs (once)"
-	@$(PIP) -r requirements-local.txt
+	@$(PYTHON) $(PIP) -r requirements-local.txt
 	@touch $@
 
 .venv/.dev-stamp: requirements-dev.txt .venv/.local-stamp
 	@echo "Installing what tests need (once)"
-	@$(PIP) -r requirements-dev.txt
+	@$(PYTHON) $(PIP_WITHOUT_COMPILING) -r requirements-dev.txt
 	@touch $@
 
 # An environment of its own: the tools' dependencies are no part of what they look at
 .venv/.audit-stamp: requirements-audit.txt | .venv/bin/python
 	@echo "Installing what audits need (once)"
 	@$(PYTHON) -m venv .venv/audit
-	@.venv/audit/bin/python $(INSTALL) -r requirements-audit.txt
+	@.venv/audit/bin/python $(PIP_WITHOUT_COMPILING) -r requirements-audit.txt
 	@touch $@

@@ -203,10 +203,10 @@ def stored_objects(prefix: str = "") -> list[str]:
 
 def queued(queue: str) -> list[str]:
     """Take all visible messages off a queue; return their bodies."""
-    stored = _backend("sqs").get_queue(settings().queue(queue))
-    messages = stored.messages
+    moto_queue = _backend("sqs").get_queue(settings().queue(queue))
+    messages = moto_queue.messages
     for message in messages:
-        stored._messages.remove(message)
+        moto_queue._messages.remove(message)
     return [message.body for message in messages]
 
 

@@ -160,7 +160,7 @@ def _access_of_module(module: str) -> Access:
         return access
     _refuse_other_names(module)
     for node in ast.walk(_parsed(module)):
-        if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in _CALLS:
+        if isinstance(node, ast.Attribute) and (name := _dotted(node)) in _CALLS:
             access.actions.add(_CALLS[name])
     for node in _calls(module):
         name = _called(node)
@@ -186,7 +186,7 @@ def _refuse_other_names(module: str) -> None:
                 raise UnreadableAccess(f"{module}: {ast.unparse(node)}")
     called = sum(_called(node) in _SENDS for node in _calls(module))
     mentions = sum(
-        isinstance(node, ast.Attribute) and ast.unparse(node) in _SENDS
+        isinstance(node, ast.Attribute) and _dotted(node) in _SENDS
         for node in ast.walk(_parsed(module))
     )
     if mentions > called:
@@ -204,7 +204,14 @@ def _calls(module: str) -> Iterator[ast.Call]:
 
 
 def _called(node: ast.Call) -> str:
-    return ast.unparse(node.func)
+    return _dotted(node.func)
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return the dotted name of ``node``; what is no name is ``?`` in it."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
 
 
 def _is_table(node: ast.Call) -> bool:
