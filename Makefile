@@ -27,8 +27,8 @@ run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT
 test: .venv/.dev-stamp ## Run all tests
 	@exec $(TEST) -m pytest -n 4 --no-loadscope-reorder
 
-quick: .venv/.dev-stamp ## Run the unit tests, which start no service and no container
-	@exec $(TEST) -m pytest -n 4 --no-loadscope-reorder tests/unit
+quick: .venv/.dev-stamp ## Run the unit tests but those of files that take long
+	@exec $(TEST) -m pytest -n 4 --no-loadscope-reorder -m "not slow" tests/unit
 
 fuzz: .venv/.dev-stamp ## Give hostile bytes to every parser for MINUTES (5)
 	@exec $(PYTHON) -m tests.fuzz --minutes $(MINUTES)

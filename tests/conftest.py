@@ -29,8 +29,25 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("tests")
 
-# What takes long begins first, so that no process works alone in the end
-_FIRST = ("tests/browser/", "tests/unit/test_exactly_once.py", "tests/deployment/")
+# Directories and files that take more than ten seconds. They begin first, so that no process works
+# alone in the end; `make quick` leaves them out.
+_SLOW = (
+    "tests/browser/",
+    "tests/deployment/",
+    "tests/unit/test_exactly_once.py",
+    "tests/journey/",
+    "tests/unit/accounts/store/test_usage.py",
+    "tests/unit/infrastructure/local/cloud/",
+    "tests/unit/infrastructure/local/worker/test_consumer.py",
+    "tests/unit/infrastructure/test_observed_calls.py",
+    "tests/unit/openapi/test_responses.py",
+    "tests/unit/recipient_lists/test_stored_form.py",
+    "tests/unit/relay/test_memory.py",
+    "tests/unit/template_language/test_fuzz.py",
+    "tests/unit/test_fuzz.py",
+    "tests/unit/test_isolation.py",
+    "tests/unit/test_schedules.py",
+)
 
 
 class Scheduling(LoadFileScheduling):
@@ -44,20 +61,22 @@ class Scheduling(LoadFileScheduling):
         return "tests/browser" if scope.startswith("tests/browser/") else scope
 
 
-@pytest.hookimpl(optionalhook=True)
+@pytest.hookimpl(optionalhook=True)  # also without pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take long first."""
+    """Mark what takes long, and put it first."""
+    for item in items:
+        if item.nodeid.startswith(_SLOW):
+            item.add_marker("slow")
+    items.sort(key=_rank)
 
-    def rank(item: pytest.Item) -> int:
-        return next(
-            (i for i, name in enumerate(_FIRST) if item.nodeid.startswith(name)), len(_FIRST)
-        )
 
-    items.sort(key=rank)
+def _rank(item: pytest.Item) -> int:
+    places = (place for place, name in enumerate(_SLOW) if item.nodeid.startswith(name))
+    return next(places, len(_SLOW))
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import yaml
 from botocore.exceptions import ClientError
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID, responses
+from moto.core import models as moto_models
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.serialize import BaseJSONSerializer
 from moto.dynamodb.models.dynamo_type import DynamoType
@@ -38,6 +39,9 @@ def _respond_alone(*arguments: Any, **options: Any) -> Any:
 
 
 BotocoreStubber.__call__ = _respond_alone  # type: ignore[method-assign]
+
+# moto also takes the place of the library `requests`, which takes most of the time of its start
+moto_models.RESPONSES_METHODS = []
 
 # moto lists the methods of a class for each request
 responses.method_names_from_class = cache(responses.method_names_from_class)
@@ -203,11 +207,21 @@ def stored_objects(prefix: str = "") -> list[str]:
 
 def queued(queue: str) -> list[str]:
     """Take all visible messages off a queue; return their bodies."""
-    moto_queue = _backend("sqs").get_queue(settings().queue(queue))
-    messages = moto_queue.messages
-    for message in messages:
-        moto_queue._messages.remove(message)
-    return [message.body for message in messages]
+    url = aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
+    bodies: list[str] = []
+    at_once = 10
+    while len(bodies) % at_once == 0:
+        response = aws.sqs().receive_message(QueueUrl=url, MaxNumberOfMessages=at_once)
+        messages = response.get("Messages", [])
+        if not messages:
+            break
+        bodies += [message["Body"] for message in messages]
+        entries = [
+            {"Id": str(i), "ReceiptHandle": message["ReceiptHandle"]}
+            for i, message in enumerate(messages)
+        ]
+        aws.sqs().delete_message_batch(QueueUrl=url, Entries=entries)
+    return bodies
 
 
 def sqs_event(bodies: list[str]) -> dict[str, Any]:

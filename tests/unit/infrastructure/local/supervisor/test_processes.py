@@ -17,6 +17,11 @@ from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 from tests.unit.infrastructure.local.supervised import STAYS, Supervised, is_alive
 
 Start = Callable[..., Supervised]
+# A program that ends, but not while the supervisor starts: that would be a start that failed.
+DIES = (
+    "import os, time; open('dies', 'a').write('1\\n')\n"
+    "while not os.path.exists('started'): time.sleep(0.01)"
+)
 # A program that ignores SIGTERM, and forks a child that ignores it too.
 STUBBORN = (
     "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); "
@@ -101,8 +106,9 @@ def test_a_killed_supervisor_leaves_no_process_behind(start: Start) -> None:
 
 
 def test_a_process_that_ends_is_started_again(start: Start) -> None:
-    supervised = start([["dies", "open('dies', 'a').write('1\\n')", None]])
+    supervised = start([["dies", DIES, None]])
     supervised.wait_until_ready()
+    (supervised.where / "started").touch()
     assert len(supervised.pids("dies", 3)) >= 3
     assert supervised.stop() == 0
 
