@@ -108,13 +108,13 @@ def test_everything_reads_as_the_earlier_version_showed_it(tmp_path: Path) -> No
 
 def test_a_message_that_was_due_for_a_retry_is_delivered(upgraded: Service) -> None:
     upgraded.arrived("defer@inbox.test")
-    eventually(lambda: "delivery" in upgraded.event_types("defer@inbox.test"))
+    assert eventually(lambda: "delivery" in upgraded.event_types("defer@inbox.test"))
 
 
 def test_a_scheduled_transmission_that_is_due_is_sent(upgraded: Service) -> None:
     for recipient in ("due-a@inbox.test", "due-b@inbox.test"):
         upgraded.arrived(recipient)
-    eventually(lambda: state(upgraded, ids("due")) == "Success")
+    assert eventually(lambda: state(upgraded, ids("due")) == "Success")
 
 
 def test_a_transmission_scheduled_for_a_later_day_can_still_be_cancelled(upgraded: Service) -> None:

@@ -166,4 +166,4 @@ def test_slow_mail_hosts_of_one_account_hold_up_no_other(apart: Service, other_k
 def test_poison_messages_end_in_the_dead_letter_queues_and_are_listed(poisoned: Service) -> None:
     counts = {queue: len(BODIES) for queue in QUEUES}
     listing = "".join(f"{queue}\t{count}\n" for queue, count in sorted(counts.items()))
-    eventually(lambda: operate(poisoned, "list-dead-letters") == listing)
+    assert eventually(lambda: operate(poisoned, "list-dead-letters") == listing)

@@ -21,7 +21,7 @@ from infrastructure.local.messages.checks import checks_of
 from infrastructure.local.messages.links import links_of
 from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.sink.mailbox import Mailbox
-from infrastructure.local.sink.recipient import NothingToDo, Recipient, Step
+from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
 
 _MESSAGE = "/local/mailbox/{id}"
@@ -59,7 +59,7 @@ class MessageEndpoint:
         accepted = Accepted(message.sender, message.recipient, message.content, datetime.now(UTC))
         try:
             steps = action(accepted)
-        except NothingToDo as error:
+        except NoTarget as error:
             raise LocalError(409, str(error)) from None
         except (OSError, HTTPException, smtplib.SMTPException) as error:
             raise LocalError(502, f"the service did not answer as expected: {error}") from None

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 
 from infrastructure.local.sink.behaviours import behaviour_of
-from infrastructure.local.sink.recipient import NothingToDo, Recipient, Step
+from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Reactions:
         async with self._slots:
             try:
                 steps = await asyncio.to_thread(reaction, accepted)
-            except NothingToDo as error:
+            except NoTarget as error:
                 log.warning("%s: %s", accepted.recipient, error)
             except Exception as error:
                 log.warning("reaction of %s failed: %r", accepted.recipient, error)

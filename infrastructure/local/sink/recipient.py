@@ -34,14 +34,14 @@ class Step(NamedTuple):
     status: int
 
 
-class NothingToDo(Exception):
+class NoTarget(Exception):
     """The message offers no way to do this; the text says what is missing."""
 
 
 class Recipient:
     """Does what a recipient can do with a message; each action returns its requests.
 
-    An action raises NothingToDo before the first request, and OSError, HTTPException or
+    An action raises NoTarget before the first request, and OSError, HTTPException or
     SMTPException when a request fails.
     """
 
@@ -54,14 +54,14 @@ class Recipient:
         """Load the images of the message."""
         urls = self._mail_client.image_urls(accepted.message)
         if not urls:
-            raise NothingToDo("the message has no image on this machine, so no open is tracked")
+            raise NoTarget("the message has no image on this machine, so no open is tracked")
         return [self._visit(url) for url in urls]
 
     def click(self, accepted: Accepted, url: str = "") -> list[Step]:
         """Follow a link, by default the first one that leads to this machine."""
         url = url or self._mail_client.first_link(accepted.message) or ""
         if not url:
-            raise NothingToDo("the message has no link to this machine")
+            raise NoTarget("the message has no link to this machine")
         return [self._visit(url)]
 
     def unsubscribe(self, accepted: Accepted) -> list[Step]:
@@ -93,7 +93,7 @@ class Recipient:
     ) -> list[Step]:
         # RFC 5321 4.5.5: nothing is ever reported to the null return path.
         if not self._inbound or not accepted.sender:
-            raise NothingToDo(f"no way to report to <{accepted.sender}>")
+            raise NoTarget(f"no way to report to <{accepted.sender}>")
         report = write(accepted, datetime.now(UTC))
         options = [] if report.isascii() else ["BODY=8BITMIME"]
         if not accepted.sender.isascii():
@@ -109,12 +109,12 @@ class Recipient:
         try:
             status = self._mail_client.fetch(url, form)
         except NotLoopback:
-            raise NothingToDo(f"{url[:200]} does not lead to this machine") from None
+            raise NoTarget(f"{url[:200]} does not lead to this machine") from None
         return Step("GET" if form is None else "POST", url, status)
 
 
 def _one_click(accepted: Accepted) -> str:
     url = one_click_url(accepted.message)
     if url is None:
-        raise NothingToDo("found no one-click List-Unsubscribe")
+        raise NoTarget("found no one-click List-Unsubscribe")
     return url

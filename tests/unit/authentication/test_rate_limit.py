@@ -60,6 +60,7 @@ def test_a_rate_of_zero_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     settings.cache_clear()
     for _ in range(50):
         rate_limit.take(1)
+    assert not rate_limit._buckets
 
 
 def test_the_number_of_buckets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

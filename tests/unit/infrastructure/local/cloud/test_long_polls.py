@@ -94,4 +94,4 @@ def test_a_receiver_that_hung_up_takes_no_message(
         pass
     receive(client, url, wait=0)
     client.send_message(QueueUrl=url, MessageBody="x")
-    eventually(lambda: receive(client, url, wait=1))
+    assert len(eventually(lambda: receive(client, url, wait=1))) == 1
