@@ -13,7 +13,9 @@ from typing import Any
 
 from chalicelib.core import queues
 from chalicelib.core.queues import MalformedMessage, Received
+from chalicelib.delivery.reports import Reports
 from chalicelib.generation.worker import generate, generate_together
+from chalicelib.recording.at_once import ends_lull, record_at_once
 from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding.seed_batches import SEED
 from chalicelib.transmissions.start import start
@@ -57,8 +59,11 @@ def _handle_together(messages: Sequence[Received]) -> Sequence[Received]:
     chunks = [message for message in messages if kind_of(message.head) == CHUNK]
     others = [message for message in messages if kind_of(message.head) != CHUNK]
     failed = list(_one_by_one(others))
+    if not chunks:
+        return failed
+    is_first = ends_lull()
     if len(chunks) == 1:
-        return [*failed, *_one_by_one(chunks)]
+        return [*failed, *(_alone if is_first else _one_by_one)(chunks)]
     try:
         return [*failed, *generate_together(chunks)]
     except Exception:
@@ -74,3 +79,5 @@ def _handle(message: Received) -> None:
 
 
 _one_by_one = queues.one_by_one(_handle)
+# Nothing else is being sent that could share writes with its events
+_alone = queues.one_by_one(lambda message: generate(message, Reports(record_at_once)))

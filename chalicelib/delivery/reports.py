@@ -7,7 +7,7 @@ twice the write units of single writes, so with a journal in the table each unit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from chalicelib.core.combined_calls import CombinedCalls
@@ -19,11 +19,14 @@ from chalicelib.events.model import Event
 
 
 class Reports:
-    """The reports of one unit."""
+    """The reports of one unit; ``emit`` takes the events of its outcomes in place of the queue."""
+
+    def __init__(self, emit: Callable[[Sequence[Event]], None] | None = None) -> None:
+        self._emit_elsewhere = emit
 
     def emit(self, events: Sequence[Event]) -> None:
         """Emit the events of the unit's outcomes."""
-        stream.emit(events)
+        (self._emit_elsewhere or stream.emit)(events)
 
     def complete(self, unit: WorkUnit, counts: Counts) -> None:
         """Record that the unit is completed."""
@@ -55,6 +58,7 @@ class _Member(Reports):
     def __init__(
         self, emit: CombinedCalls[Event], complete: CombinedCalls[tuple[WorkUnit, Counts]] | None
     ) -> None:
+        super().__init__()
         self._emit, self._complete = emit, complete
         self._has_emitted = self._has_completed = False
 

@@ -9,7 +9,7 @@ suspending an account stop the chunks after ``KEY_CACHE_SECONDS``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from chalicelib.core import config_cache, defaults
@@ -29,6 +29,9 @@ from chalicelib.suppression.store.items import table as suppression_table
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.sender import keys_of_status
+
+#: Returns the indexes of messages that an earlier worker attempted
+Attempted = Callable[[], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +84,11 @@ class ChunkGenerator:
         """Return the sending domain, if it is known before messages are rendered."""
         return self._generator.sending_domain
 
-    def generate(self, *, was_sent: bool = False) -> GeneratedChunk:
+    def generate(self, *, attempted: Attempted = frozenset) -> GeneratedChunk:
         """Return the messages, and the events of recipients without one.
 
-        If the chunk ``was_sent``, no message is held back: its bounce may have suppressed the
-        recipient since.
+        A message that was ``attempted`` is not held back: its bounce may have suppressed the
+        recipient since. That is looked up after the suppressions, and only if one is there.
         """
         chunk, generator, injected_ms = self.chunk, self._generator, self._injected_ms
         read = self._lookups.suppression
@@ -100,7 +103,8 @@ class ChunkGenerator:
             except NotGenerated as fault:
                 events.append(fault.event | usage)
                 continue
-            if not was_sent and suppression.holds_back(holds.get(recipient["email"]), message.data):
+            is_held = suppression.holds_back(holds.get(recipient["email"]), message.data)
+            if is_held and index not in attempted():
                 fields = generator.event | message.event
                 events.append(make_event("injection", fields, injected_ms) | usage)
                 events.append(suppression.bounce(fields, injected_ms))
@@ -113,7 +117,9 @@ class ChunkGenerator:
         return GeneratedChunk(batch, events)
 
 
-def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) -> GeneratedChunk:
+def generate_chunk(
+    chunk: Chunk, injected_ms: int, *, attempted: Attempted = frozenset
+) -> GeneratedChunk:
     """Look up what a chunk needs, and generate it.
 
     The same chunk at the same time gives the same messages and events again.
@@ -121,7 +127,7 @@ def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) ->
     lookups = Lookups()
     generator = ChunkGenerator(chunk, injected_ms, lookups)
     look_ahead([generator], lookups)
-    return generator.generate(was_sent=was_sent)
+    return generator.generate(attempted=attempted)
 
 
 def look_ahead(generators: Sequence[ChunkGenerator], lookups: Lookups) -> None:

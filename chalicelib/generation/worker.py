@@ -19,6 +19,7 @@ from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.reports import GroupReports, Reports
 from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.journal import attempted_messages
 from chalicelib.delivery.store.work_units import (
     SINGLE,
     BegunEarlier,
@@ -51,10 +52,13 @@ _log = logging.getLogger(__name__)
 _HOLD_SECONDS = 1.0
 
 
-def generate(message: Received) -> None:
-    """Generate one chunk, and hand its messages to delivery and its events to recording."""
+def generate(message: Received, reports: Reports | None = None) -> None:
+    """Generate one chunk, and hand its messages to delivery and its events to recording.
+
+    ``reports`` takes the events of messages that are delivered at once.
+    """
     if chunk := _read(message):
-        _finish(chunk, generate_chunk(chunk, clock.now_ms()), Reports())
+        _finish(chunk, generate_chunk(chunk, clock.now_ms()), reports or Reports())
 
 
 def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
@@ -130,7 +134,11 @@ def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> N
     was_sent = generation.lease is not None and generation.lease.status is LeaseStatus.TAKEN_OVER
     if was_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
         # An earlier worker began this unit and died: its time is that of the messages
-        generated_chunk = generate_chunk(chunk, generation.injected_ms, was_sent=was_sent)
+        generated_chunk = generate_chunk(
+            chunk,
+            generation.injected_ms,
+            attempted=lambda: {0} if was_sent else attempted_messages(chunk.unit),
+        )
     _hand_on(chunk, generated_chunk, generation, reports)
 
 

@@ -32,11 +32,12 @@ from chalicelib.webhook_dispatch.collect import collect
 
 def record_batch(event: dict[str, Any]) -> dict[str, Any]:
     """Record the events of one SQS batch; return those messages that failed."""
-    return queues.consume(stream.QUEUE, event, queues.all_together(_record))
+    return queues.consume(stream.QUEUE, event, queues.all_together(_record_all))
 
 
-def _record(messages: list[Received]) -> None:
-    events = _distinct(event for message in messages for event in stream.decode(message))
+def record(events: Iterable[Event]) -> None:
+    """Store events, apply their effects, and count each one once."""
+    events = _distinct(events)
     contexts, suppressions = _read_ahead(events)
     records = _records(events, contexts)
     events = _unrecorded(events, records)
@@ -48,6 +49,10 @@ def _record(messages: list[Received]) -> None:
     collect(events)
     commit(events, records)
     observers.notify(events)
+
+
+def _record_all(messages: Iterable[Received]) -> None:
+    record(event for message in messages for event in stream.decode(message))
 
 
 def _distinct(events: Iterable[Event]) -> list[Event]:

@@ -3,8 +3,9 @@
 The benchmark runs its own service, and waits until its processes' caches of keys and accounts have
 expired. The local cloud lists requests in order: those up to the one that stores the events, and
 those that follow (counting the events and looking for webhooks). Polls that received nothing are
-not counted; polls that received messages are as many as deletes. Deletes are shown separately.
-Ticks of schedules only add requests, so the round with the fewest requests counts.
+not counted; polls that received messages are as many as messages that were queued, and so are
+deletes, which are shown separately. Ticks of schedules only add requests, so the round with the
+fewest requests counts. The outcome of the attempt is in a file, and in the table as on AWS.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from typing import NamedTuple
 from tests.journey.service import CloudCounts, Service, eventually
 
 MOST_UNTIL_STORED = 7
-ROUNDS = 8
-_RECEIVES = 2  # one of each queue that the message passes
+ROUNDS = 4
 _STORING = "DynamoDB.BatchWriteItem"
 _SEPARATE = ("SQS.Receive", "SQS.Delete")
 
@@ -28,29 +28,41 @@ class Round(NamedTuple):
 
     until_stored: list[str]
     after: list[str]
+    receives: int
     seconds: float
+
+    @property
+    def count(self) -> int:
+        """The requests until the events are stored."""
+        return len(self.until_stored) + self.receives
 
 
 def main() -> None:
     """Measure and print the figures."""
+    _measure_with("file")
+    _measure_with("table")
+
+
+def _measure_with(journal: str) -> None:
+    environment = {"DELIVERY_JOURNAL": ""} if journal == "table" else {}
     with tempfile.TemporaryDirectory() as directory:
         service = Service(Path(directory))
         try:
-            service.start(COUNT_REQUESTS="1")
+            service.start(COUNT_REQUESTS="1", **environment)
             service.send("warm-up@inbox.test")
             eventually(lambda: len(service.event_types("warm-up@inbox.test")) == 2)
             rounds = [_measure(service, number) for number in range(ROUNDS)]
         finally:
             service.stop()
-    best = min(rounds, key=lambda each: (len(each.until_stored), len(each.after)))
-    count = len(best.until_stored) + _RECEIVES
-    verdict = "holds" if count <= MOST_UNTIL_STORED else "FAILS"
+    best = min(rounds, key=lambda each: (each.count, len(each.after)))
+    verdict = "holds" if best.count <= MOST_UNTIL_STORED else "FAILS"
     print(
-        f"{count} requests until the event is stored, {len(best.after)} more to count it and to "
-        f"look for webhooks, {_RECEIVES} deletes; stored after {best.seconds * 1000:.0f} ms "
-        f"[{verdict}: at most {MOST_UNTIL_STORED}]"
+        f"journal in a {journal}: {best.count} requests until the event is stored, "
+        f"{len(best.after)} more to count it and to look for webhooks, {best.receives} deletes; "
+        f"stored after {best.seconds * 1000:.0f} ms [{verdict}: at most {MOST_UNTIL_STORED}]"
     )
-    print(f"  {', '.join(best.until_stored)}, {_RECEIVES} receives; then {', '.join(best.after)}")
+    receives = f"{best.receives} receives"
+    print(f"  {', '.join(best.until_stored)}, {receives}; then {', '.join(best.after)}")
 
 
 def _measure(service: Service, number: int) -> Round:
@@ -63,13 +75,16 @@ def _measure(service: Service, number: int) -> Round:
     seconds = time.monotonic() - began
     request_names = [name for name in counts.latest if not name.startswith(_SEPARATE)]
     end = request_names.index(_STORING) + 1
-    return Round(request_names[:end], request_names[end:], seconds)
+    receives = counts.by_operation["SQS.DeleteMessageBatch"]
+    return Round(request_names[:end], request_names[end:], receives, seconds)
 
 
 def _stored(service: Service, before: CloudCounts) -> CloudCounts | None:
     counts = service.cloud_counts().minus(before)
-    deletes = counts.by_operation.get("SQS.DeleteMessageBatch", 0)
-    return counts if counts.by_operation.get(_STORING) and deletes >= _RECEIVES else None
+    queued, deleted = (
+        counts.by_operation.get(name, 0) for name in ("SQS.SendMessage", "SQS.DeleteMessageBatch")
+    )
+    return counts if counts.by_operation.get(_STORING) and deleted >= queued > 0 else None
 
 
 if __name__ == "__main__":

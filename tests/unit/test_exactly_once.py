@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import generation_queue
 from chalicelib.accounts import usage_window
 from chalicelib.accounts.store import usage
 from chalicelib.core import aws, clock, config_cache, due, queues
@@ -386,7 +387,11 @@ def test_recipients_that_count_against_a_limit_are_counted_once_at_acceptance(
         assert usage.get(1)[0].month == 3
 
 
-@pytest.mark.parametrize("journal", ["file", "table"], indirect=True)
+@pytest.mark.parametrize(
+    ("journal", "alone"),
+    [("file", True), ("table", True), ("file", False), ("table", False)],
+    indirect=["journal"],
+)
 @pytest.mark.parametrize(
     ("number", "kinds", "attempts"),
     [
@@ -396,8 +401,16 @@ def test_recipients_that_count_against_a_limit_are_counted_once_at_acceptance(
     ],
 )
 def test_the_only_recipient_gets_one_message_despite_redeliveries_and_crashes(
-    world: World, journal: str, number: int, kinds: list[str], attempts: int
+    world: World,
+    journal: str,
+    alone: bool,
+    number: int,
+    kinds: list[str],
+    attempts: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The worker of a lone send records its events itself
+    monkeypatch.setattr(generation_queue, "ends_lull", lambda: alone)
     rounds, host = Rounds(world), world.host
     for recorded in rounds.run(lambda name: [world.run(name, "now", [number])]):
         recipient = world.recipients(rounds.name)[number]

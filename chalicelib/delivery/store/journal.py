@@ -19,6 +19,7 @@ Access patterns of ``messages``:
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +27,7 @@ from chalicelib.core import clock, message_keys
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.journal_files import Entry, FileJournal
+from chalicelib.delivery.store.journal_files import Entry, FileJournal, read_entries
 from chalicelib.delivery.store.work_units import WorkUnit
 
 _DAY = 86_400
@@ -71,6 +72,17 @@ def open_journal(unit: WorkUnit) -> Journal:
     if directory:
         return FileJournal(Path(directory), unit)
     return RecordJournal(unit) if unit.is_single else TableJournal(unit)
+
+
+def attempted_messages(unit: WorkUnit) -> Collection[int]:
+    """Return the indexes of the messages whose outcomes earlier workers recorded.
+
+    This changes nothing, so it is safe while another worker has the lease on the unit.
+    """
+    directory = settings().delivery_journal
+    if directory:
+        return read_entries(Path(directory), unit).keys()
+    return open_journal(unit).entries(first=False).keys()
 
 
 class TableJournal:

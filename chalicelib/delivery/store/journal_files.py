@@ -78,6 +78,16 @@ def _changed_at(path: Path) -> float:
         return inf
 
 
+def read_entries(directory: Path, unit: object) -> dict[int, Entry]:
+    """Read the entries of a unit, of which another worker may be recording more."""
+    entries: dict[int, Entry] = {}
+    for ending in (_OPEN, _COMPLETED):
+        with suppress(FileNotFoundError):
+            text = (directory / f"{unit}{ending}").read_bytes()
+            entries |= _read_lines(text.rpartition(b"\n")[0])
+    return entries
+
+
 class FileJournal:
     """One file a unit, one JSON line a message, each appended by a single write.
 
@@ -106,7 +116,7 @@ class FileJournal:
         lines, _, torn = text.rpartition(b"\n")
         if torn:
             os.truncate(self._path, len(text) - len(torn))
-        return dict(filter(None, map(_read_line, lines.splitlines())))
+        return _read_lines(lines)
 
     def reserve(self) -> None:
         """Open the file, and make sure that its disk has room; raises OSError."""
@@ -136,6 +146,10 @@ class FileJournal:
                 flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
                 self._file = os.open(self._path, flags, 0o600)
             return self._file
+
+
+def _read_lines(lines: bytes) -> dict[int, Entry]:
+    return dict(filter(None, map(_read_line, lines.splitlines())))
 
 
 def _read_line(line: bytes) -> tuple[int, Entry] | None:
