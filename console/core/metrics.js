@@ -1,5 +1,6 @@
 // The reports of the metrics: windows, precisions, and what can be counted.
 import { get } from "./api.js";
+import { ofSubaccount } from "./service.js";
 
 const HOUR = 3600000;
 
@@ -53,7 +54,7 @@ export function windowQuery(name, zone, back = 0, now = Date.now()) {
   const { hours } = WINDOWS[name];
   const length = hours * HOUR;
   const end = Math.ceil((now + 1) / 60000) * 60000 - back * length;
-  return { from: minutes(end - length, zone), to: minutes(end, zone), timezone: zone };
+  return { from: minutes(end - length, zone), to: minutes(end, zone), timezone: zone, ...ofSubaccount() };
 }
 
 export const sums = (query, signal) => get("api/v1/metrics/deliverability", { ...query, metrics: Object.keys(METRICS) }, { signal }).then((answer) => answer.results[0] ?? {});

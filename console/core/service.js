@@ -9,6 +9,8 @@ export const local = signal(null);
 export const account = signal(null);
 /** The subaccounts to switch between; empty for keys that may not list them. */
 export const subaccounts = signal([]);
+/** The subaccount that the key belongs to; empty for a key of the account. */
+export const ownSubaccount = signal("");
 /** The grants of the key; null while they are unknown, and if they cannot be learned: everything is offered then. */
 export const grants = signal(null);
 /** Whether it was tried to learn the grants; pages wait for it, so that none asks for what it may not read. */
@@ -18,33 +20,47 @@ export const version = signal("");
 /** Whether the key may do what needs `grant`; of several, one is enough. */
 export const may = (grant) => !grant || grants.value === null || [grant].flat().some((each) => grants.value.has(each));
 
+/** The subaccount whose data are shown: the key's own, or the one that requests act for; empty for all. */
+export const shownSubaccount = () => ownSubaccount.value || subaccount.value;
+/** The same as a filter of events and metrics, which take it as a parameter. */
+export const ofSubaccount = () => (shownSubaccount() === "" ? {} : { subaccounts: shownSubaccount() });
+export const subaccountName = (id) => subaccounts.value.find((each) => each.id === id)?.name ?? `Subaccount ${id}`;
+
 export async function discover() {
   const { stage, version: text } = await get("console/service.json");
   version.value = text;
   local.value = stage === "local";
 }
 
+const read = (path) => get(path, undefined, { headers: { "X-SVC-SUBACCOUNT": null } }).then(({ results }) => results, () => null);
+
 effect(() => {
   if (!key.value) {
     account.value = null;
     subaccounts.value = [];
     grants.value = null;
+    ownSubaccount.value = "";
     discovered.value = false;
     return;
   }
   load(key.value);
 });
 
+/** Read the subaccounts again, after one was added or changed. */
+export async function reloadSubaccounts() {
+  subaccounts.value = (await read("api/v1/subaccounts")) ?? [];
+}
+
 /** Learn what the key may do, and read the rest only as far as it may. */
 async function load(secret) {
-  const read = (path) => get(path, undefined, { headers: { "X-SVC-SUBACCOUNT": null } }).then(({ results }) => results, () => null);
   const own = await read("api/v1/api-keys/current");
   if (key.value !== secret) return;
-  if (own) grants.value = new Set(own.grants);
+  ownSubaccount.value = own?.subaccount_id ? String(own.subaccount_id) : "";
+  grants.value = own ? new Set(own.grants) : null;
   discovered.value = true;
   if (!own) return;
   if (own.subaccount_id) subaccount.value = "";
   if (may("account/view")) account.value = await read("api/v1/account");
-  if (may("subaccount/view")) subaccounts.value = (await read("api/v1/subaccounts")) ?? [];
+  if (may("subaccount/view")) await reloadSubaccounts();
   else subaccount.value = "";
 }

@@ -7,8 +7,7 @@ import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { local } from "../core/service.js";
-import { subaccount } from "../core/session.js";
+import { local, ofSubaccount, shownSubaccount } from "../core/service.js";
 import { Badge, Button, IconButton, SearchField, SelectField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
@@ -30,14 +29,13 @@ export function searchQuery(query) {
   const hours = Number(query.hours || 24);
   const search = { from: new Date(Date.now() - hours * 3600000).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
   for (const name of ["events", "recipients", ...Object.keys(FILTERS)]) if (query[name]) search[name] = query[name];
-  if (subaccount.value !== "") search.subaccounts = subaccount.value;
-  return search;
+  return { ...search, ...ofSubaccount() };
 }
 
 /** Whether an event of the stream belongs to the search. */
 function belongs(event, query) {
   const has = (name, value) => !query[name] || query[name].split(",").some((each) => each.trim().toLowerCase() === String(value ?? "").toLowerCase());
-  return has("events", event.type) && has("recipients", event.rcpt_to) && (subaccount.value === "" || String(event.subaccount_id ?? 0) === subaccount.value)
+  return has("events", event.type) && has("recipients", event.rcpt_to) && (shownSubaccount() === "" || String(event.subaccount_id ?? 0) === shownSubaccount())
     && Object.entries(FILTERS).every(([name, filter]) => has(name, event[filter.field]));
 }
 
@@ -51,7 +49,7 @@ export default function Activity() {
   const typed = useSettled(recipient, 300);
   const fresh = useRef(new Set());
   const { hours = "24", ...kept } = query;
-  const identity = JSON.stringify([hours, kept, subaccount.value]);
+  const identity = JSON.stringify([hours, kept, shownSubaccount()]);
 
   useEffect(() => { if (typed !== (query.recipients ?? "")) setQuery({ recipients: typed }); }, [typed]);
   useEffect(() => { if ((query.recipients ?? "") !== typed) setRecipient(query.recipients ?? ""); }, [query.recipients]);

@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { base } from "../core/api.js";
 import { local } from "../core/service.js";
-import { key } from "../core/session.js";
+import { key, subaccount } from "../core/session.js";
 import { TabPanel, Tabs } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { Card } from "../parts/page.js";
@@ -18,11 +18,16 @@ const indent = (text, spaces) => text.replaceAll("\n", `\n${" ".repeat(spaces)}`
 function ways(sender) {
   const message = { ...MESSAGE, content: { ...MESSAGE.content, from: sender } };
   const json = JSON.stringify(message, null, 2);
+  // Acting for a subaccount: the header says so, and in SMTP the name of the user
+  const id = subaccount.value === "0" ? "" : subaccount.value;
+  const curlHeader = id && ` \\\n  -H 'X-SVC-SUBACCOUNT: ${id}'`;
+  const header = id && `, "X-SVC-SUBACCOUNT": "${id}"`;
+  const user = `SMTP_Injection${id && `:X-SVC-SUBACCOUNT=${id}`}`;
   return [
-    ["curl", "curl", `curl -s ${base}api/v1/transmissions \\\n  -H 'Authorization: ${key.value}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`],
-    ["python", "Python", `import json, urllib.request\n\nmessage = ${json}\nrequest = urllib.request.Request(\n    "${base}api/v1/transmissions",\n    json.dumps(message).encode(),\n    {"Authorization": "${key.value}", "Content-Type": "application/json"},\n)\nprint(urllib.request.urlopen(request).read().decode())`],
-    ["node", "Node", `const response = await fetch("${base}api/v1/transmissions", {\n  method: "POST",\n  headers: { Authorization: "${key.value}", "Content-Type": "application/json" },\n  body: JSON.stringify(${indent(json, 2)}),\n});\nconsole.log(await response.json());`],
-    ["smtp", "SMTP", `Host      ${new URL(base).hostname}\nPort      ${local.value ? "2525, or the SMTP port that make run printed" : "587"}\nSecurity  STARTTLS\nUser      SMTP_Injection\nPassword  ${key.value}\n\nswaks --server ${new URL(base).hostname}:${local.value ? 2525 : 587} --tls \\\n  --auth-user SMTP_Injection --auth-password '${key.value}' \\\n  --from ${sender} --to you@example.com \\\n  --header 'Subject: Hello' --body 'It works.'`],
+    ["curl", "curl", `curl -s ${base}api/v1/transmissions \\\n  -H 'Authorization: ${key.value}'${curlHeader} \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`],
+    ["python", "Python", `import json, urllib.request\n\nmessage = ${json}\nrequest = urllib.request.Request(\n    "${base}api/v1/transmissions",\n    json.dumps(message).encode(),\n    {"Authorization": "${key.value}", "Content-Type": "application/json"${header}},\n)\nprint(urllib.request.urlopen(request).read().decode())`],
+    ["node", "Node", `const response = await fetch("${base}api/v1/transmissions", {\n  method: "POST",\n  headers: { Authorization: "${key.value}", "Content-Type": "application/json"${header} },\n  body: JSON.stringify(${indent(json, 2)}),\n});\nconsole.log(await response.json());`],
+    ["smtp", "SMTP", `Host      ${new URL(base).hostname}\nPort      ${local.value ? "2525, or the SMTP port that make run printed" : "587"}\nSecurity  STARTTLS\nUser      ${user}\nPassword  ${key.value}\n\nswaks --server ${new URL(base).hostname}:${local.value ? 2525 : 587} --tls \\\n  --auth-user '${user}' --auth-password '${key.value}' \\\n  --from ${sender} --to you@example.com \\\n  --header 'Subject: Hello' --body 'It works.'`],
   ];
 }
 

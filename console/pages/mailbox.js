@@ -6,7 +6,7 @@ import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { subaccount } from "../core/session.js";
+import { shownSubaccount } from "../core/service.js";
 import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -19,7 +19,7 @@ const PAGE = 500;
 const MOST = 50000;
 const COLUMNS = [{ label: "Message", width: "minmax(0,1fr)" }];
 
-const listQuery = (q) => ({ q, details: true, limit: PAGE, subaccount: subaccount.value });
+const listQuery = (q) => ({ q, details: true, limit: PAGE, subaccount: shownSubaccount() });
 
 export default function Mailbox() {
   const { path, query } = route.value;
@@ -40,7 +40,7 @@ export default function Mailbox() {
       setState((former) => ({ ...former, loading: false, error }));
     }
   }, []);
-  useEffect(() => { setState((former) => ({ ...former, loading: true })); load(); }, [q, subaccount.value]);
+  useEffect(() => { setState((former) => ({ ...former, loading: true })); load(); }, [q, shownSubaccount()]);
 
   const loading = useRef(false);
   const more = useCallback(async () => {
@@ -57,7 +57,7 @@ export default function Mailbox() {
   }, [state.next, state.rows.length]);
 
   const arrivals = useArrivals((messages) => {
-    if (route.value.query.q || subaccount.value !== "") return load();
+    if (route.value.query.q || shownSubaccount() !== "") return load();
     return setState((former) => {
       const known = new Set(former.rows.slice(0, 1000).map((each) => each.id));
       return { ...former, rows: [...messages.filter((each) => !known.has(each.id)), ...former.rows].slice(0, MOST), loading: false };
@@ -106,7 +106,7 @@ export default function Mailbox() {
         <span class="live ${connected ? "on" : ""}">${connected ? "Live" : "Connecting"}</span>
         ${counts?.unread > 0 && html`<${IconButton} icon="mail-check" kind="ghost small" label="Mark all as read" onClick=${readAll} />`}
         <${IconButton} icon="trash-2" kind="ghost small" label="Delete all" disabled=${!counts?.messages} onClick=${empty} />
-        <${CurlButton} path="local/mailbox" query=${{ q, details: true }} />
+        <${CurlButton} path="local/mailbox" query=${{ q, details: true, subaccount: shownSubaccount() }} />
       </header>
       <div class="pane-tools"><div class="toolbar"><${SearchField} label="Search mail" placeholder="Search, such as to:anna is:unread" value=${text} onInput=${setText} /><${SearchHelp} onPick=${(part) => setText(`${text} ${part}`.trim())} /></div></div>
       ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`}
@@ -115,7 +115,7 @@ export default function Mailbox() {
       : html`<${Empty} icon="inbox" title="No mail yet" actions=${html`<${Button} kind="primary" href=${href(["overview"])}>Send the first message<//>`}>Everything that this service sends is caught here, and nothing leaves this machine. New mail appears at once.<//>`)
     : !state.error && html`<${List} label="Messages" rows=${rows} id=${(row) => row.id} link=${(row) => href(["mailbox", row.id], query)} active=${selected} columns=${COLUMNS} plain
         rowHeight=${76} narrowHeight=${76} onEnd=${more} name=${(row) => `${row.unread ? "Unread: " : ""}${row.subject || "No subject"}, to ${row.to}`} cells=${(row) => html`<${Row} row=${row} />`}
-        foot=${html`<p class="grid-foot num">${q ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
+        foot=${html`<p class="grid-foot num">${q || shownSubaccount() ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread && !shownSubaccount() ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
     </section>
     ${selected ? html`<section class="pane" aria-label="Message"><${MessageView} key=${selected} id=${selected} onClose=${() => go(["mailbox"], query)} onDrop=${() => drop(selected)} mark=${mark} neighbour=${neighbour} /></section>`
     : !(nothing && !q) && html`<section class="pane wide-only" aria-label="Message"><${Empty} icon="mail-open" title="No message selected"><kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>Enter</kbd> opens.<//></section>`}

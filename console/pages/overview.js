@@ -6,7 +6,7 @@ import { number, share } from "../core/format.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { local, may } from "../core/service.js";
+import { local, may, ofSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
@@ -21,7 +21,7 @@ const minute = (time) => new Date(time).toISOString().slice(0, 16);
 
 async function loadFigures(signal) {
   const now = Date.now();
-  const query = { from: minute(now - DAY), to: minute(now + 60000), timezone: "UTC" };
+  const query = { from: minute(now - DAY), to: minute(now + 60000), timezone: "UTC", ...ofSubaccount() };
   const [sums, series] = await Promise.all([
     get("api/v1/metrics/deliverability", { ...query, metrics: COUNTS }, { signal }),
     get("api/v1/metrics/deliverability/time-series", { ...query, precision: "hour", metrics: ["count_injected", "count_delivered", "count_bounce"] }, { signal }),
@@ -31,7 +31,7 @@ async function loadFigures(signal) {
 
 export default function Overview() {
   const figures = useResource((signal) => (may("metrics/view") ? loadFigures(signal) : { sums: {}, series: [] }));
-  const anything = useResource((signal) => may("message_events/view") && get("api/v1/events/message", { per_page: 1, from: minute(Date.now() - 9 * DAY), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }));
+  const anything = useResource((signal) => may("message_events/view") && get("api/v1/events/message", { ...ofSubaccount(), per_page: 1, from: minute(Date.now() - 9 * DAY), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }));
   const reload = useMemo(() => throttled(() => { figures.reload(); anything.reload(); }, 1500), []);
   useLive({ event: reload }, { poll: reload, seconds: 30 });
   const empty = anything.data && anything.data.results?.length === 0;
@@ -73,7 +73,7 @@ function Figures({ resource }) {
 }
 
 function Trouble() {
-  const resource = useResource((signal) => get("api/v1/events/message", { events: TROUBLE, per_page: 6, from: minute(Date.now() - DAY) }, { signal }));
+  const resource = useResource((signal) => get("api/v1/events/message", { ...ofSubaccount(), events: TROUBLE, per_page: 6, from: minute(Date.now() - DAY) }, { signal }));
   const reload = useMemo(() => throttled(resource.reload, 2000), []);
   useLive({ event: (event) => TROUBLE.includes(event.type) && reload() });
   const all = href(["activity"], { events: TROUBLE.join(",") });

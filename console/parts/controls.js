@@ -99,6 +99,13 @@ export function SearchField({ value, onInput, label, placeholder = label, shortc
 /** Tabs: `[[id, text, count?], ...]`. Arrow keys move between them; the panel is a `TabPanel`. */
 export function Tabs({ tabs, current, onChange, label, id = "tab" }) {
   const list = useRef();
+  // On a phone there may be more tabs than fit: the current one is in sight
+  useEffect(() => {
+    const { offsetLeft = 0, offsetWidth = 0 } = list.current.querySelector('[aria-selected="true"]') ?? {};
+    const left = offsetLeft - list.current.offsetLeft;
+    const { scrollLeft, clientWidth } = list.current;
+    if (left < scrollLeft || left + offsetWidth > scrollLeft + clientWidth) list.current.scrollLeft = left;
+  }, [current]);
   const move = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

@@ -43,6 +43,7 @@ VIEWS = {
     "keys": "settings/keys",
     "subaccounts": "settings/subaccounts",
     "pools": "settings/pools",
+    "seeding": "settings/seeding",
     "failures": "failures",
     "receivers": "inspector",
     "receiver": "inspector/{receiver}",
