@@ -72,11 +72,12 @@ class Function:
 # one: what delivers has the longest time there is. Generation and small sends deliver the messages
 # of a transmission that has one chunk.
 # Work that keeps a processor busy costs the same with a full core and is done sooner. Small sends
-# wait for mail hosts most of the time, and memory that waits is paid for.
+# and delivery wait for mail hosts most of the time, and memory that waits is paid for. A delivery
+# batch of the largest messages takes less than 200 MB.
 _SIZES = {
     "generation": Size(1769, 900),
     "small_sends": Size(256, 900),
-    "delivery": Size(1024, 900),
+    "delivery": Size(768, 900),
     # A batch of events from outside can hold hundreds of thousands, each to be marked as known.
     "ingest": Size(1769, 900),
 }
