@@ -96,6 +96,7 @@ OPERATIONS: Final[Operations] = {
             _TYPES,
             query("from", moment(), "Only entries updated at this time or later"),
             query("to", moment(), "Only entries updated at this time or before"),
+            query("recipient", text(), "Only entries of this address; none is no error"),
             comma_list("domain", "Only recipients of these domains"),
             comma_list("sources", "Only entries from these sources", one_of(SOURCES)),
             _LIST_ID,

@@ -6,6 +6,8 @@ that it yields. The total comes from the counts where no other filter is set; ot
 page counts the entries. Every page takes one request for the counts, which say which partitions
 hold anything, and then as much as it shows.
 
+A search for one recipient reads its entries, which are few, and applies all filters to them.
+
 A cursor holds the position of the last entry shown, and the span and the total of the first page,
 signed. A page that would be larger than a reply may be (``MAX_REPLY_BYTES``) ends early, and its
 cursor leads on; without a cursor such a page is refused.
@@ -38,6 +40,7 @@ class Filters:
 
     ``list_id`` is ``None`` for all entries and empty for account-wide ones; ``words`` must all be
     in the description, in any case, unless ``exact`` is set, which must be the whole description.
+    ``recipient`` is empty for all of them.
     """
 
     types: tuple[str, ...]
@@ -46,6 +49,7 @@ class Filters:
     list_id: str | None = None
     words: tuple[str, ...] = ()
     exact: str | None = None
+    recipient: str = ""
 
     @property
     def kinds(self) -> list[Kind]:
@@ -65,6 +69,16 @@ class Filters:
             return text == self.exact
         lowered = text.lower()
         return all(word in lowered for word in self.words)
+
+    def match(self, entry: Entry) -> bool:
+        """Tell whether an entry passes all filters but that of the recipient."""
+        return (
+            entry.kind in self.kinds
+            and (not self.list_id or entry.list_id.lower() == self.list_id.lower())
+            and (not self.domains or entry.domain in self.domains)
+            and (not self.sources or entry.source in self.sources)
+            and self.describe(entry)
+        )
 
 
 class Paging(NamedTuple):
@@ -123,6 +137,8 @@ class _QueryPlan:
 
 def find_page(scope: Scope, search: Search) -> Page:
     """Return one page; raises 400 for one that is too large and cannot end early."""
+    if search.filters.recipient:
+        return _page_of_recipient(scope, search)
     tallies = counts.read(scope.account_id, parts_in(scope))
     plan = _plan(search.filters, tallies)
     end = search.skip + search.per_page + 1
@@ -137,6 +153,25 @@ def find_page(scope: Scope, search: Search) -> Page:
     if rows and not last:
         return Page(entries, search.skip + len(rows), last)
     return Page(entries, _count(scope.account_id, plan, search), last)
+
+
+def _page_of_recipient(scope: Scope, search: Search) -> Page:
+    filters, span, after = search.filters, search.span, search.after
+    rows = [
+        (position, entry)
+        for position, entry in rows_of(scope, filters.recipient)
+        if span.low <= position <= span.high and filters.match(entry)
+    ]
+    if not span.newest_first:
+        rows.reverse()
+    if after:
+        is_next = after.__gt__ if span.newest_first else after.__lt__
+        rest = [row for row in rows if is_next(row[0])][search.skip :]
+    else:
+        rest = rows[search.skip :]
+    page_rows = rest[: _fitting(rest[: search.per_page], by_cursor=search.by_cursor)]
+    last = page_rows[-1][0] if len(rest) > len(page_rows) else ""
+    return Page([entry for _, entry in page_rows], len(rows), last)
 
 
 def recipient_page(

@@ -108,6 +108,7 @@ def _read_filters(query: Query) -> Filters:
         list_id=read_list_id(query),
         words=() if strict else tuple(description.lower().split()),
         exact=description if strict and description else None,
+        recipient=query.get("recipient", ""),
     )
 
 

@@ -36,6 +36,14 @@ def test_a_bounced_address_is_explained_and_taken_off_the_suppression_list(
     eventually(lambda: len(service.events(recipients=recipient, events="bounce")) == 2)
 
 
+def test_an_address_that_is_not_suppressed_is_no_error(console: Console) -> None:
+    page = console.open("audience/suppressions")
+    page.get_by_label("Recipient or domain").fill("nobody@unlisted.example")
+    expect(page.get_by_role("heading", name="No entry matches")).to_be_visible()
+    console.open("audience/suppressions/nobody@unlisted.example")
+    expect(page.get_by_role("heading", name="This address is not suppressed")).to_be_visible()
+
+
 def test_entries_are_imported_and_exported(console: Console, service: Service) -> None:
     page = console.open("audience/suppressions?recipient=imported.example")
     page.get_by_role("button", name="Import").click()

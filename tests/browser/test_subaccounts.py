@@ -20,6 +20,7 @@ def test_a_subaccount_is_made_and_sees_only_its_own(
     expect(page.get_by_role("heading", name="No subaccount yet")).to_be_visible()
     key = make_subaccount(fresh_console)
     add_templates(service)
+    first_send_names_the_subaccount(fresh_console)
     bakery = Console(browser, service, key=key)
     send_as_the_bakery(bakery)
     sees_the_bakery_only(bakery)
@@ -87,6 +88,17 @@ def add_templates(service: Service) -> None:
             headers={"X-SVC-SUBACCOUNT": str(owner)},
         )
         assert response.status == 200, response.body
+
+
+def first_send_names_the_subaccount(console: Console) -> None:
+    """See that what is ready to paste sends on behalf of the subaccount."""
+    page = console.page
+    page.get_by_label("Act for").select_option("Bakery")
+    console.open("overview")
+    for way, text in (("curl", "X-SVC-SUBACCOUNT: 1'"), ("SMTP", ":X-SVC-SUBACCOUNT=1")):
+        page.get_by_role("tab", name=way).click()
+        expect(page.get_by_label(f"{way} example", exact=True)).to_contain_text(text)
+    page.get_by_label("Act for").select_option("Whole account")
 
 
 def write(page: Page) -> None:
