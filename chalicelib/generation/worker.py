@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 from chalicelib.core import clock, packing, queues
 from chalicelib.core.queues import Received
@@ -137,7 +138,7 @@ def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> N
         generated_chunk = generate_chunk(
             chunk,
             generation.injected_ms,
-            attempted=lambda: {0} if was_sent else attempted_messages(chunk.unit),
+            attempted=cache(lambda: {0} if was_sent else attempted_messages(chunk.unit)),
         )
     _hand_on(chunk, generated_chunk, generation, reports)
 

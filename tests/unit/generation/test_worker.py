@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch, delivery_results
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.journal import open_journal
 from chalicelib.delivery.store.work_units import ChunkRecord, WorkUnit
 from chalicelib.events import stream
 from chalicelib.generation import worker
@@ -117,6 +119,33 @@ def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(stream, "emit", lambda _: 1 / 0)
     assert generate() == ["m-0"]
     assert batches() == []
+
+
+@pytest.mark.parametrize("journal", ["file", "table"])
+def test_a_message_that_was_attempted_is_not_held_back_when_it_is_generated_again(
+    journal: str, time: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path) if journal == "file" else "")
+    settings.cache_clear()
+    submit(make_transmission(), recipients(4), meter())
+    bodies = queued_work()
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "deliver_at_once", lambda *_: 1 / 0)
+        assert generate(bodies) == ["m-0"]
+    time.now += 1
+    entries = open_journal(UNIT)
+    for index in (0, 2):
+        entries.record(index, {"at": CREATED, "outcome": {}, "route": {}})
+    entries.close(completed=False)
+    suppression.put_all(1, None, [entry(f"r{number}@example.test") for number in (0, 1, 2)])
+    with aws_requests() as requests:
+        assert generate(bodies) == []
+    (batch,) = batches()
+    assert [message.index for message in batch.messages] == [0, 2, 3]
+    suppressed = "r1@example.test"
+    assert kinds(events()) == [("injection", suppressed), ("bounce", suppressed)]
+    journal_queries = [each for each in requests if each.operation == "Query"]
+    assert len(journal_queries) == (journal == "table")
 
 
 class TestMessageContexts:
