@@ -1,5 +1,5 @@
 // Send: compose a transmission, see it as a request, send it, and follow it to its last event.
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
 import { post } from "../core/api.js";
 import { draft, dropDraft, keepDraft } from "../core/draft.js";
 import { examples } from "../core/examples.js";
@@ -36,8 +36,9 @@ export default function Send() {
 }
 
 function Reader() {
-  return html`<div class="page"><${PageHead} title="Send" /><${Empty} icon="key" title="This key may not send">A key with the grant "Transmissions: Read/Write" may.
-    ${may("message_events/view") && html` An event under <a href=${href(["activity"])}>Activity</a> leads to its transmission.`}<//></div>`;
+  const activity = may("message_events/view") && html`<${Button} icon="activity" href=${href(["activity"])}>Activity<//>`;
+  return html`<div class="page"><${PageHead} title="Send" /><${Empty} icon="key" title="This key may not send" actions=${activity}>A key with the grant "Transmissions: Read/Write" may.
+    ${activity && " An event leads to its transmission."}<//></div>`;
 }
 
 function Compose({ onSent, onEmpty }) {
@@ -56,7 +57,8 @@ function Compose({ onSent, onEmpty }) {
   const written = content !== emptyContent || options !== emptyOptions || source !== NO_SOURCE || Object.keys(query).length > 0;
   // An address without a choice leads back to the draft as it was; one with a choice adds to it
   useEffect(() => { if (former && !Object.keys(query).length) setQuery(former.query); }, []);
-  useEffect(() => { if (written && !busy) keepDraft({ content, options, source, query, idempotencyKey }); }, [content, options, source, query, idempotencyKey]);
+  // At once: an effect that waits for the next frame is dropped when the page is left before it
+  useLayoutEffect(() => { if (written && !busy) keepDraft({ content, options, source, query, idempotencyKey }); }, [content, options, source, query, idempotencyKey]);
   const empty = async () => {
     if (!(await confirm({ title: "Start again?", text: "What is written here is discarded.", action: "Discard" }))) return;
     dropDraft();

@@ -125,3 +125,24 @@ def test_a_transmission_that_is_done_is_not_asked_for_again(
     assert len(about) == 3
     console.page.clock.run_for(120_000)
     assert [each for each in requests if event[0]["transmission_id"] in each] == about
+
+
+def test_a_key_that_may_not_send_is_told_so_and_still_sees_what_was_sent(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    transmission = service.send("reader@grants.example", subject="Only to be read")
+    grants = ["transmissions/view", "message_events/view"]
+    body = {"label": "Reader", "grants": grants}
+    key = service.request("POST", "/api/v1/api-keys", body).json["results"]["key"]
+    console = open_console(key=key)
+    page = console.open("send")
+    expect(page.get_by_role("heading", name="This key may not send")).to_be_visible()
+    assert console.violations() == []
+    console.open(f"send/{transmission}")
+    expect(page.get_by_text("Only to be read")).to_be_visible()
+
+
+def test_an_ip_pool_is_one_of_those_that_there_are(console: Console, service: Service) -> None:
+    page = console.open("send")
+    page.get_by_label("IP pool").select_option("Default")
+    expect(page.get_by_label("curl request", exact=True)).to_contain_text('"ip_pool": "default"')
