@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import generation_queue
 from chalicelib.core import aws, clock, queues
 from chalicelib.core.settings import settings
 from chalicelib.delivery.worker import deliver_batch
@@ -76,6 +77,8 @@ class World:
         queues.clear_cache()
         with pytest.MonkeyPatch.context() as patch, clock.use(lambda: self.now):
             patch.setattr(aws, "sqs", lambda: self.queues)
+            # All events go to the queue, none is recorded by the worker that sends
+            patch.setattr(generation_queue, "ends_lull", lambda: False)
             self.host.install(patch)
             yield self
         queues.clear_cache()
