@@ -10,7 +10,8 @@ import { Badge, Button, Copyable, SearchField, Segments, TextField, Time } from 
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Loaded } from "../parts/feedback.js";
-import { Card, PageHead } from "../parts/page.js";
+import { Card } from "../parts/page.js";
+import { Section } from "./templates-section.js";
 
 const AT_ONCE = 200;
 const STATES = [["", "All"], ["published", "Published"], ["changed", "Changed"], ["draft", "Draft"]];
@@ -27,12 +28,10 @@ export function TemplateList() {
   const resource = useResource((signal) => get(TEMPLATES, undefined, { signal }).then((answer) => answer.results));
   const [adding, setAdding] = useState(false);
   const add = may("templates/modify") && html`<${Button} kind="primary" icon="plus" onClick=${() => setAdding(true)}>New template<//>`;
-  return html`<div class="page">
-    <${PageHead} title="Templates" about="Content that transmissions use by its id. A draft is tried out; publishing makes it the version that is sent."><${CurlButton} path=${TEMPLATES} />${add}<//>
+  return html`<${Section} current="list" about="Content that transmissions use by its id. A draft is tried out; publishing makes it the version that is sent." actions=${html`<${CurlButton} path=${TEMPLATES} />${add}`}>
     <${Loaded} resource=${resource}>${(templates) => (templates.length ? html`<${Matches} templates=${templates} />` : html`<${Card} flush>
       <${Empty} icon="file-text" title="No template yet" actions=${add}>Write a subject and a body with placeholders such as <code>{{name}}</code>, try them with your data, and publish.<//><//>`)}<//>
-    ${adding && html`<${NewTemplate} onClose=${() => setAdding(false)} />`}
-  </div>`;
+    ${adding && html`<${NewTemplate} onClose=${() => setAdding(false)} />`}<//>`;
 }
 
 function Matches({ templates }) {

@@ -1,10 +1,15 @@
-// Templates: which there are, and an editor for each.
+// Templates, snippets and A/B tests: which there are, and an editor for each.
 import { html } from "../vendor/preact.js";
 import { route } from "../core/router.js";
 import { TemplateEditor } from "./templates-editor.js";
 import { TemplateList } from "./templates-list.js";
+import { SnippetEditor } from "./templates-snippet.js";
+import { SnippetList } from "./templates-snippets.js";
+
+const VIEWS = { edit: [TemplateList, TemplateEditor], snippets: [SnippetList, SnippetEditor] };
 
 export default function Templates() {
-  const { path } = route.value;
-  return path[1] === "edit" && path[2] ? html`<${TemplateEditor} key=${path[2]} id=${path[2]} />` : html`<${TemplateList} />`;
+  const [, section, id] = route.value.path;
+  const [All, One] = VIEWS[section] ?? VIEWS.edit;
+  return section in VIEWS && id ? html`<${One} key=${id} id=${id} />` : html`<${All} />`;
 }

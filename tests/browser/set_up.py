@@ -26,24 +26,34 @@ _TEMPLATE = {
     "content": {
         "from": {"email": "shop@example.test", "name": "Shop"},
         "subject": "Your order {{order.number}}",
-        "text": "Thank you, {{name}}.\n{{each order.lines}}{{loop_var.title}}\n{{end}}",
+        "text": "Thank you, {{name}}.\n{{each order.lines}}{{loop_var.title}}\n{{end}}"
+        '{{ render_snippet("footer") }}',
         "html": '<h1 class="head">Thank you, {{name}}</h1>\n<ul>\n{{each order.lines}}\n'
         "  <li>{{loop_var.title}}</li>\n{{end}}\n</ul>\n",
     },
 }
 
 
+_SNIPPET = {
+    "id": "footer",
+    "name": "Footer",
+    "shared_with_subaccounts": True,
+    "content": {"html": "<p>Example Ltd, {{city}}</p>\n", "text": "Example Ltd, {{city}}\n"},
+}
+
+
 def set_up(service: Service) -> None:
     """Make one of each."""
     for path, body in (
-        ("templates", _TEMPLATE),
-        ("sending-domains", {"domain": "news.example.org"}),
-        ("tracking-domains", {"domain": "click.example.org"}),
-        ("subaccounts", {"name": "Bakery", "setup_api_key": False}),
-        ("ip-pools", {"name": "Newsletters"}),
-        ("recipient-lists", {"id": "readers", "name": "Readers", "recipients": READERS}),
+        ("v1/templates", _TEMPLATE),
+        ("labs/snippets", _SNIPPET),
+        ("v1/sending-domains", {"domain": "news.example.org"}),
+        ("v1/tracking-domains", {"domain": "click.example.org"}),
+        ("v1/subaccounts", {"name": "Bakery", "setup_api_key": False}),
+        ("v1/ip-pools", {"name": "Newsletters"}),
+        ("v1/recipient-lists", {"id": "readers", "name": "Readers", "recipients": READERS}),
     ):
-        response = service.request("POST", f"/api/v1/{path}", body)
+        response = service.request("POST", f"/api/{path}", body)
         assert response.status == 200, response.body
 
 
