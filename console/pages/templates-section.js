@@ -1,11 +1,12 @@
 // The head of the Templates page: its title and its tabs, each at an address of its own.
 import { html } from "../vendor/preact.js";
+import { AB_GRANT } from "../core/ab-tests.js";
 import { go } from "../core/router.js";
 import { may } from "../core/service.js";
 import { Tabs, TabPanel } from "../parts/controls.js";
 import { PageHead } from "../parts/page.js";
 
-const TABS = [["list", "Templates"], ["snippets", "Snippets"]];
+const TABS = [["list", "Templates"], ["snippets", "Snippets"], ["ab-tests", "A/B tests", AB_GRANT]];
 
 /** `current`: a tab of the page; `actions`: buttons beside the title. */
 export function Section({ current, about, actions, children }) {

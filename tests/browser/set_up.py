@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.http_target import Reply, serving
@@ -54,6 +55,25 @@ def set_up(service: Service) -> None:
         ("v1/recipient-lists", {"id": "readers", "name": "Readers", "recipients": READERS}),
     ):
         response = service.request("POST", f"/api/{path}", body)
+        assert response.status == 200, response.body
+
+
+def ab_test(service: Service) -> None:
+    """Schedule a test of two published templates, which runs at once."""
+    second = {**_TEMPLATE, "id": "receipt-short", "name": "Short receipt"}
+    test = {
+        "id": "greeting",
+        "name": "Greeting",
+        "metric": "count_unique_clicked",
+        "test_mode": "bayesian",
+        "audience_selection": "percent",
+        "default_template": {"template_id": "receipt", "percent": 50},
+        "variants": [{"template_id": "receipt-short", "percent": 50}],
+    }
+    now = datetime.now(UTC)
+    times = {"start_time": now.isoformat(), "end_time": (now + timedelta(days=7)).isoformat()}
+    for path, body in (("templates", second), ("ab-test", test | times)):
+        response = service.request("POST", f"/api/v1/{path}", body)
         assert response.status == 200, response.body
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.set_up import (
+    ab_test,
     failure_rules,
     receiver_with_a_request,
     set_up,
@@ -32,6 +33,9 @@ VIEWS = {
     "snippets": "templates/snippets",
     "snippet": "templates/snippets/footer",
     "snippet-settings": "templates/snippets/footer?part=settings&view=text",
+    "ab-tests": "templates/ab-tests",
+    "ab-test-form": "templates/ab-tests?form=new",
+    "ab-test": "templates/ab-tests/greeting",
     "lists": "audience",
     "list": "audience/lists/readers",
     "suppressions": "audience/suppressions",
@@ -57,6 +61,7 @@ VIEWS = {
 def fill(service: Service) -> dict[str, str]:
     """Send mail that meets every fate; return the views' addresses once its events are there."""
     set_up(service)
+    ab_test(service)
     failure_rules(service)
     receiver = receiver_with_a_request(service)
     with webhook_with_a_batch(service) as webhook:

@@ -1,0 +1,71 @@
+// One A/B test: what each template reached, who won, and what can be done with the test.
+import { html } from "../vendor/preact.js";
+import { AB_GRANT, draftPath, hasEnded, METRICS, MODES, percent, resultsOf, testPath, wilson } from "../core/ab-tests.js";
+import { get, post, remove } from "../core/api.js";
+import { exactTime, number } from "../core/format.js";
+import { useInterval, useResource } from "../core/resource.js";
+import { go, href, route, setQuery } from "../core/router.js";
+import { may } from "../core/service.js";
+import { Badge, Button, Copyable } from "../parts/controls.js";
+import { CurlButton } from "../parts/code.js";
+import { confirm } from "../parts/dialog.js";
+import { attempt, Loaded, Notice } from "../parts/feedback.js";
+import { Card, PageHead } from "../parts/page.js";
+import { AbTestList, Status } from "./ab-tests.js";
+import { AbTestForm } from "./ab-tests-form.js";
+
+export function AbTestView({ id }) {
+  return may(AB_GRANT) ? html`<${View} id=${id} />` : html`<${AbTestList} />`;
+}
+
+function View({ id }) {
+  const resource = useResource((signal) => get(testPath(id), undefined, { signal }).then((answer) => answer.results), [id]);
+  useInterval(() => { if (["scheduled", "running"].includes(resource.data?.status)) resource.reload(); }, 3);
+  const close = () => setQuery({ form: "" });
+  return html`<div class="page"><${Loaded} resource=${resource}>${(test) => html`
+    <${PageHead} title=${test.name} back=${["A/B tests", href(["templates", "ab-tests"])]}><${Status} status=${test.status} /><${CurlButton} path=${testPath(id)} /><${Actions} test=${test} reload=${resource.reload} /><//>
+    <${Outcome} test=${test} /><${Card} flush title="Results"><${Results} test=${test} /><//><${Facts} test=${test} />
+    ${route.value.query.form === "change" && html`<${AbTestForm} test=${test} onClose=${close} onSaved=${resource.reload} />`}`}<//></div>`;
+}
+
+function Actions({ test, reload }) {
+  const ended = hasEnded(test);
+  const cancel = async () => {
+    if (await confirm({ title: `Cancel ${test.name}?`, text: "It chooses no winner: its mail gets the default template from now on.", action: "Cancel test" })) await attempt(() => post(`${testPath(test.id)}/cancel`).then(reload), "Cancelled");
+  };
+  const destroy = async () => {
+    const draft = test.status === "draft";
+    const text = draft && test.version > 1 ? "The test is again as it was before this draft." : "Transmissions that name it fail from now on. Its results are lost.";
+    if (!(await confirm({ title: `Delete ${test.name}?`, text }))) return;
+    if (await attempt(() => remove((draft ? draftPath : testPath)(test.id)), "Deleted")) go(["templates", "ab-tests"]);
+  };
+  return html`${test.status !== "running" && html`<${Button} icon=${ended ? "rotate-ccw" : "pencil"} onClick=${() => setQuery({ form: "change" })}>${ended ? "New version" : test.status === "draft" ? "Change or schedule" : "Change"}<//>`}
+    ${["scheduled", "running"].includes(test.status) ? html`<${Button} icon="ban" kind="danger" onClick=${cancel}>Cancel test<//>` : html`<${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}`;
+}
+
+function Outcome({ test }) {
+  if (test.status !== "completed") return null;
+  if (!test.winning_template_id) return html`<${Notice}>This test only measured: its mail gets the default template.<//>`;
+  return html`<${Notice} tone="good" icon="circle-check">Winner: <a class="strong" href=${href(["templates", "edit", test.winning_template_id])}>${test.winning_template_id}</a>. Mail that is sent with this test gets it from now on. If none is certain enough, the default template wins.<//>`;
+}
+
+function Results({ test }) {
+  const metric = METRICS.find(([id]) => id === test.metric)?.[1] ?? "Engaged";
+  return html`<div class="scroll-x" tabindex="0" role="region" aria-label="Results"><table class="table"><thead><tr><th>Template</th><th>Share</th><th class="right">Accepted</th><th class="right">${metric}</th><th class="right">Rate</th><th class="right">95 % interval</th></tr></thead>
+    <tbody>${resultsOf(test).map((each, index) => {
+      const interval = wilson(each.engaged, each.accepted);
+      return html`<tr key=${each.template_id}><td><a class="strong" href=${href(["templates", "edit", each.template_id])}>${each.template_id}</a>
+          ${index === 0 && html` <${Badge}>Default<//>`}${each.template_id === test.winning_template_id && html` <${Badge} tone="good" icon="check">Winner<//>`}</td>
+        <td class="num">${each.percent !== undefined ? `${number(each.percent)} %` : number(each.sample_size)}</td><td class="right">${number(each.accepted)}</td><td class="right">${number(each.engaged)}</td>
+        <td class="right">${interval ? percent(Math.min(1, each.engaged / each.accepted)) : "–"}</td><td class="right nowrap">${interval ? `${percent(interval[0])} to ${percent(interval[1])}` : "–"}</td></tr>`;
+    })}</tbody></table></div><p class="soft pane-note">The interval is Wilson's score interval: the true rate lies in it with 95 percent confidence. The winner is decided by the probability of being the best.</p>`;
+}
+
+function Facts({ test }) {
+  const facts = [
+    ["Mode", MODES.find(([id]) => id === test.test_mode)?.[1]], ["Confidence", test.confidence_level && percent(test.confidence_level)],
+    ["Most messages", test.total_sample_size && number(test.total_sample_size)], ["Start", test.start_time && exactTime(test.start_time)], ["End", test.end_time && exactTime(test.end_time)],
+    ["Wait for engagement", test.engagement_timeout !== undefined && `${number(test.engagement_timeout)} h`], ["Version", number(test.version)],
+  ].filter(([, value]) => value);
+  return html`<${Card} title="Settings"><dl class="facts"><dt>Id</dt><dd><${Copyable} text=${test.id} /></dd>${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}</dl><//>`;
+}

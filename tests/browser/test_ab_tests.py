@@ -1,0 +1,93 @@
+"""Make an A/B test, send mail with it until a template wins; schedule a draft and cancel it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.console import Console
+from tests.journey.service import Service, eventually
+
+_LINK = '<a href="https://example.com/offer">See the offer</a>'
+# Longer than mail and clicks of a few recipients take on a busy machine
+_DURATION = timedelta(seconds=30)
+
+
+def publish(service: Service, template_id: str, html: str) -> None:
+    content = {"from": "hello@example.test", "subject": "Hello", "html": f"<p>Hello</p>{html}"}
+    body = {"id": template_id, "name": template_id, "published": True, "content": content}
+    response = service.request("POST", "/api/v1/templates", body)
+    assert response.status == 200, response.body
+
+
+def fill(page: Page, name: str, default: str, variant: str) -> None:
+    page.get_by_role("button", name="New A/B test").first.click()
+    dialog = page.get_by_role("dialog", name="New A/B test")
+    dialog.get_by_label("Name", exact=True).fill(name)
+    dialog.get_by_label("Default template", exact=True).select_option(default)
+    dialog.get_by_label("Variant 1", exact=True).select_option(variant)
+
+
+def test_an_ab_test_to_its_winner(fresh_console: Console) -> None:
+    service = fresh_console.service
+    publish(service, "plain", "")
+    publish(service, "offer", _LINK)
+    page = fresh_console.open("templates")
+    page.get_by_role("tab", name="A/B tests").click()
+    expect(page.get_by_text("No A/B test yet")).to_be_visible()
+    fill(page, "Autumn", "plain", "offer")
+    dialog = page.get_by_role("dialog", name="New A/B test")
+    dialog.get_by_role("switch", name="Schedule it").check()
+    dialog.get_by_label("Wait for engagement").fill("0")
+    end = datetime.now() + _DURATION
+    dialog.get_by_label("End (optional)").fill(end.isoformat(timespec="seconds"))
+    assert fresh_console.violations() == []
+    dialog.get_by_role("button", name="Schedule", exact=True).click()
+    expect(page.get_by_role("heading", name="Autumn", level=1)).to_be_visible()
+    expect(page.get_by_text("Running")).to_be_visible()
+
+    # Only the variant has a link that its readers can click
+    for number in range(20):
+        recipient = {"address": f"click+{number}@ab.example"}
+        body = {"recipients": [recipient], "content": {"ab_test_id": "autumn"}}
+        response = service.request("POST", "/api/v1/transmissions", body)
+        assert response.status == 200, response.body
+    row = page.get_by_role("row").filter(has_text="offer")
+    expect(row.get_by_text("100 %", exact=True)).to_be_visible()
+    expect(row).to_contain_text("to 100 %")
+    expect(page.get_by_text("Winner: offer")).to_be_visible(timeout=60_000)
+    expect(row.get_by_text("Winner")).to_be_visible()
+    expect(page.get_by_role("button", name="New version")).to_be_visible()
+    assert fresh_console.violations() == []
+
+
+def test_a_draft_is_changed_scheduled_cancelled_and_deleted(
+    console: Console, service: Service
+) -> None:
+    publish(service, "winter-a", "")
+    publish(service, "winter-b", _LINK)
+    page = console.open("templates/ab-tests")
+    fill(page, "Winter", "winter-a", "winter-b")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("heading", name="Winter", level=1)).to_be_visible()
+    page.get_by_role("button", name="Change or schedule").click()
+    dialog = page.get_by_role("dialog", name="Change A/B test")
+    dialog.get_by_label("Shares").select_option("sample_size")
+    dialog.get_by_label("Messages of default template").fill("3")
+    dialog.get_by_label("Messages of variant 1").fill("4")
+    dialog.get_by_role("switch", name="Schedule it").check()
+    dialog.get_by_role("button", name="Schedule", exact=True).click()
+    expect(dialog).to_be_hidden()
+    test = eventually(lambda: service.request("GET", "/api/v1/ab-test/winter").json["results"])
+    assert test["total_sample_size"] == 7
+    assert test["status"] == "running"
+
+    page.get_by_role("button", name="Cancel test").click()
+    question = page.get_by_role("dialog", name="Cancel Winter?")
+    question.get_by_role("button", name="Cancel test").click()
+    page.get_by_role("button", name="Delete").click()
+    question = page.get_by_role("dialog", name="Delete Winter?")
+    question.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Templates", level=1)).to_be_visible()
+    assert service.request("GET", "/api/v1/ab-test/winter").status == 404
