@@ -50,15 +50,15 @@ _SLOW = (
 )
 
 
-class Scheduling(LoadFileScheduling):
-    """Give each file to one process, and all tests in a browser to the same one.
+# All tests of these directories share what takes long to start: a browser, a deployed stage
+_TOGETHER = ("tests/browser/", "tests/deployment/")
 
-    These share a browser and a service, which would else start in every process.
-    """
+
+class Scheduling(LoadFileScheduling):
+    """Give each file to one process, and what belongs together to the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        scope = super()._split_scope(nodeid)
-        return "tests/browser" if scope.startswith("tests/browser/") else scope
+        return next(filter(nodeid.startswith, _TOGETHER), "") or super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)  # also without pytest-xdist

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect
 
 from tests.journey.service import KEY, Service
 
@@ -31,20 +33,24 @@ _VIOLATIONS = """() => axe.run({ resultTypes: ["violations"], iframes: false })
     `${id}: ${node.target} ${node.html.slice(0, 120)} ${node.failureSummary.slice(0, 300)}`)))"""
 
 
-class Console:
-    """One tab of a browser, signed in to a service."""
+class Tab:
+    """One tab of a browser with the console at ``url``, signed in with ``key`` if it is not empty.
+
+    ``respond`` takes the browser's requests in place of the network.
+    """
 
     def __init__(
         self,
         browser: Browser,
-        service: Service,
+        url: str,
         *,
         key: str = KEY,
         theme: str = "light",
         size: tuple[int, int] = WIDE,
         scale: float = 1,
+        respond: Callable[[Route], None] | None = None,
     ) -> None:
-        self.service = service
+        self.url = url
         self.complaints: list[str] = []
         self.expected: tuple[str, ...] = ()
         width, height = size
@@ -59,12 +65,9 @@ class Console:
         self.page: Page = self.context.new_page()
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if respond:
+            self.page.route("**/*", respond)
         self.page.goto(f"{self.url}#key={quote(key, safe='')}" if key else self.url)
-
-    @property
-    def url(self) -> str:
-        """The console's address."""
-        return f"http://127.0.0.1:{self.service.api_port}/console/"
 
     def open(self, view: str) -> Page:
         """Go to a view, such as ``activity?events=bounce``, and wait for what it shows."""
@@ -94,6 +97,14 @@ class Console:
             return
         if not any(each in message.text for each in self.expected):
             self.complaints.append(f"{message.text} ({message.location.get('url')})")
+
+
+class Console(Tab):
+    """A tab with the console of a local service."""
+
+    def __init__(self, browser: Browser, service: Service, **options: Any) -> None:
+        self.service = service
+        super().__init__(browser, f"http://127.0.0.1:{service.api_port}/console/", **options)
 
 
 def _blocked_in_mail(message: ConsoleMessage) -> bool:

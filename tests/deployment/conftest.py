@@ -10,10 +10,6 @@ from infrastructure.package import Package, build, host_architecture
 from tests.deployment.deployed import Deployment, deployment
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes up to two minutes, most of it waiting")
-
-
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
     """The package of the application, built for this machine."""

@@ -22,8 +22,6 @@ from tests.deployment.deployed import STAGE, Deployment, eventually
 from tests.deployment.test_upgrade import EARLIER
 from tests.http_response import Response
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_message_runs_through_the_functions_and_its_delivery_is_read_back(
     deployed: Deployment,
