@@ -11,7 +11,7 @@ from tests.journey.service import Service, eventually
 
 _LINK = '<a href="https://example.com/offer">See the offer</a>'
 # Longer than mail and clicks of a few recipients take on a busy machine
-_DURATION = timedelta(seconds=30)
+_DURATION = timedelta(seconds=60)
 
 
 def publish(service: Service, template_id: str, html: str) -> None:
@@ -56,7 +56,7 @@ def test_an_ab_test_to_its_winner(fresh_console: Console) -> None:
     row = page.get_by_role("row").filter(has_text="offer")
     expect(row.get_by_text("100 %", exact=True)).to_be_visible()
     expect(row).to_contain_text("to 100 %")
-    expect(page.get_by_text("Winner: offer")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Winner: offer")).to_be_visible(timeout=180_000)
     expect(row.get_by_text("Winner")).to_be_visible()
     expect(page.get_by_role("button", name="New version")).to_be_visible()
     assert fresh_console.violations() == []
