@@ -44,9 +44,9 @@ def tab(browser: Browser, deployed: Deployment) -> Iterator[Tab]:
 
 def through_gateway(route: Route) -> None:
     """Send a request of the browser on to the stage."""
-    asked = route.request
+    request = route.request
     request = urllib.request.Request(
-        asked.url, data=asked.post_data_buffer, method=asked.method, headers=asked.headers
+        request.url, data=request.post_data_buffer, method=request.method, headers=request.headers
     )
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
