@@ -44,9 +44,12 @@ def tab(browser: Browser, deployed: Deployment) -> Iterator[Tab]:
 
 def through_gateway(route: Route) -> None:
     """Send a request of the browser on to the stage."""
-    request = route.request
+    original = route.request
     request = urllib.request.Request(
-        request.url, data=request.post_data_buffer, method=request.method, headers=request.headers
+        original.url,
+        data=original.post_data_buffer,
+        method=original.method,
+        headers=original.headers,
     )
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
