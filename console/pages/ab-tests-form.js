@@ -14,7 +14,7 @@ function fieldsOf(test) {
   const again = test && hasEnded(test);
   return {
     name: test?.name ?? "", id: "", metric: test?.metric ?? METRICS[0][0], mode: test?.test_mode ?? MODES[0][0],
-    selection: test?.audience_selection ?? "percent", confidence: String((test?.confidence_level ?? 0.95) * 100), wait: String(test?.engagement_timeout ?? 24),
+    selection: test?.audience_selection ?? "percent", confidence: String(Number(((test?.confidence_level ?? 0.95) * 100).toFixed(4))), wait: String(test?.engagement_timeout ?? 24),
     limit: test?.audience_selection === "percent" ? String(test.total_sample_size ?? "") : "",
     start: again ? "" : localTime(test?.start_time), end: chosenEnd(test),
   };
@@ -62,10 +62,10 @@ export function AbTestForm({ test, onClose, onSaved }) {
       ${!test && html`<${TextField} label="Id" optional hint="Transmissions name it. It cannot be changed." class="mono" spellcheck="false" autocomplete="off" ...${text("id")} />`}
       <${SelectField} label="Metric" options=${METRICS} ...${choice("metric")} /><${SelectField} label="Mode" options=${MODES} hint=${fields.mode === "bayesian" ? "After the test, all mail gets the winner." : "Nobody wins: all mail gets the default template."} ...${choice("mode")} />
       <${SelectField} label="Shares" options=${SELECTIONS} ...${choice("selection")} /></div>
-    <${Loaded} resource=${templates}>${(all) => html`<fieldset class="checks"><legend class="label">Templates</legend>
+    <${Loaded} resource=${templates}>${(all) => html`<div class="stack" role="group" aria-label="Templates">
       ${shares.map((each, index) => html`<${Share} key=${index} index=${index} share=${each} templates=${all} sizes=${sizes} onChange=${(change) => setShare(index, change)}
         onRemove=${shares.length > 2 && index > 0 && (() => setShares(evenly(shares.filter((_, at) => at !== index))))} />`)}
-      ${shares.length < 20 && html`<div><${Button} kind="small" icon="plus" onClick=${() => setShares(evenly([...shares, EMPTY]))}>Add variant<//></div>`}</fieldset>`}<//>
+      ${shares.length < 20 && html`<div><${Button} kind="small" icon="plus" onClick=${() => setShares(evenly([...shares, EMPTY]))}>Add variant<//></div>`}</div>`}<//>
     <div class="form-grid">${fields.mode === "bayesian" && html`<${TextField} label="Confidence in percent" type="number" min="1" max="99.99" step="any" hint="How certain it must be that the winner is the best." ...${text("confidence")} />`}
       ${!sizes && html`<${TextField} label="At most this many messages" optional type="number" min="1" hint="Later messages get the default template until the test ends." ...${text("limit")} />`}
       <${TextField} label="Start" optional type="datetime-local" step="1" hint=${schedule ? "Empty: now." : "Needed when the test is scheduled; empty then: now."} ...${text("start")} />

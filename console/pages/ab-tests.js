@@ -33,8 +33,8 @@ function Tests() {
   const resource = useResource((signal) => get(AB_TESTS, { status }, { signal }).then((answer) => answer.results), [status]);
   const add = html`<${Button} kind="primary" icon="plus" onClick=${() => setQuery({ form: "new" })}>New A/B test<//>`;
   return html`<${Section} current="ab-tests" about="Which of several templates is opened or clicked by more recipients." actions=${html`<${CurlButton} path=${AB_TESTS} />${add}`}>
-    <div class="toolbar"><${SelectField} hideLabel label="Status" value=${status} onChange=${(each) => setQuery({ status: each })}
-      options=${[["", "Every status"], ...Object.entries(STATUSES).map(([each, [text]]) => [each, text])]} /></div>
+    <div class="toolbar"><div><${SelectField} hideLabel label="Status" value=${status} onChange=${(each) => setQuery({ status: each })}
+      options=${[["", "Every status"], ...Object.entries(STATUSES).map(([each, [text]]) => [each, text])]} /></div></div>
     <${Card} flush><${Loaded} resource=${resource}>${(tests) => (tests.length ? html`<${Table} tests=${tests} />` : status
       ? html`<${Empty} icon="search" title="No test has this status" actions=${html`<${Button} onClick=${() => setQuery({ status: "" })}>Show all<//>`} />`
       : html`<${Empty} icon="split" title="No A/B test yet" actions=${add}>Publish two templates, and send each recipient a transmission that names the test in place of a template. The test divides the messages between them.<//>`)}<//><//>

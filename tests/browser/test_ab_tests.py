@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.console import Console
@@ -91,3 +93,33 @@ def test_a_draft_is_changed_scheduled_cancelled_and_deleted(
     question.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="Templates", level=1)).to_be_visible()
     assert service.request("GET", "/api/v1/ab-test/winter").status == 404
+
+
+def test_a_rate_has_the_interval_of_wilsons_score(console: Console) -> None:
+    page = console.open("templates/ab-tests")
+    intervals = page.evaluate(
+        """async () => {
+          const { wilson } = await import(new URL("core/ab-tests.js", document.baseURI));
+          return [wilson(0, 6), wilson(8, 10), wilson(5, 5), wilson(0, 0)];
+        }"""
+    )
+    assert intervals[0] == pytest.approx([0, 0.3903], abs=1e-4)
+    assert intervals[1] == pytest.approx([0.4902, 0.9433], abs=1e-4)
+    assert intervals[2] == pytest.approx([0.5655, 1], abs=1e-4)
+    assert intervals[3] is None
+
+
+def test_a_key_without_the_grant_is_told_so(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    body = {"label": "Templates only", "grants": ["templates/view"]}
+    response = service.request("POST", "/api/v1/api-keys", body)
+    assert response.status == 200, response.body
+    console = open_console(key=response.json["results"]["key"])
+    page = console.open("templates")
+    expect(page.get_by_role("tab", name="Snippets")).to_be_visible()
+    expect(page.get_by_role("tab", name="A/B tests")).to_have_count(0)
+    for address in ("templates/ab-tests?form=new", "templates/ab-tests/greeting"):
+        page = console.open(address)
+        expect(page.get_by_text("This key may not see A/B tests")).to_be_visible()
+        expect(page.get_by_role("button", name="New A/B test")).to_have_count(0)
