@@ -36,7 +36,7 @@ function Actions({ test, reload }) {
   const destroy = async () => {
     const draft = test.status === "draft";
     const text = draft && test.version > 1 ? "The test is again as it was before this draft." : "Transmissions that name it fail from now on. Its results are lost.";
-    if (!(await confirm({ title: `Delete ${test.name}?`, text }))) return;
+    if (!(await confirm({ title: `Delete ${test.name}?`, text, typed: draft ? "" : test.name }))) return;
     if (await attempt(() => remove((draft ? draftPath : testPath)(test.id)), "Deleted")) go(["templates", "ab-tests"]);
   };
   return html`${test.status !== "running" && html`<${Button} icon=${ended ? "rotate-ccw" : "pencil"} onClick=${() => setQuery({ form: "change" })}>${ended ? "New version" : test.status === "draft" ? "Change or schedule" : "Change"}<//>`}
