@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tests.environment import IN_PROCESS_CLOUD
@@ -29,27 +30,11 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("tests")
 
-# Directories and files that take more than ten seconds. They begin first, so that no process works
-# alone in the end; `make quick` leaves them out.
-_SLOW = (
-    "tests/browser/",
-    "tests/deployment/",
-    "tests/unit/test_exactly_once.py",
-    "tests/journey/",
-    "tests/unit/accounts/store/test_usage.py",
-    "tests/unit/infrastructure/local/cloud/",
-    "tests/unit/infrastructure/local/worker/test_consumer.py",
-    "tests/unit/infrastructure/test_observed_calls.py",
-    "tests/unit/openapi/test_responses.py",
-    "tests/unit/recipient_lists/test_stored_form.py",
-    "tests/unit/relay/test_memory.py",
-    "tests/unit/template_language/test_fuzz.py",
-    "tests/unit/test_fuzz.py",
-    "tests/unit/test_isolation.py",
-    "tests/unit/test_schedules.py",
+_SLOW = tuple(
+    line
+    for line in Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
 )
-
-
 # All tests of these directories share what takes long to start: a browser, a deployed stage
 _TOGETHER = ("tests/browser/", "tests/deployment/")
 
@@ -67,7 +52,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes long, and put it first."""
+    """Mark what takes long, and put it first (``slow.txt``)."""
     for item in items:
         if item.nodeid.startswith(_SLOW):
             item.add_marker("slow")

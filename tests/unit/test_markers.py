@@ -1,4 +1,4 @@
-"""Tests that pin numbers of AWS requests carry the marker ``cost``."""
+"""Tests that pin AWS requests carry the marker ``cost``, and the list of slow files is true."""
 
 from __future__ import annotations
 
@@ -34,3 +34,8 @@ def test_tests_that_pin_aws_requests_are_marked_as_costs() -> None:
         and not any("mark.cost" in ast.unparse(each) for each in node.decorator_list)
     ]
     assert unmarked == [], "mark these with @pytest.mark.cost"
+
+
+def test_every_file_of_the_list_of_slow_ones_exists() -> None:
+    lines = (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line[0] != "#" and not (ROOT / line).exists()] == []
