@@ -151,7 +151,7 @@ def test_inline_seeding_is_set_up_and_switched_on(console: Console, service: Ser
     assert console.violations() == []
     dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_role("definition").filter(has_text="seeded-*")).to_be_visible()
-    page.get_by_label("Primary account").check()
+    page.get_by_label("Primary account").click()  # it follows what the API answers
     expect(page.get_by_text("Switched on")).to_be_visible()
     assert result(service, "inline-seeds/options")[0] == {"enabled": True}
     body = {
@@ -169,7 +169,7 @@ def test_inline_seeding_is_set_up_and_switched_on(console: Console, service: Ser
     page.get_by_role("dialog").get_by_role("button", name="All but these").click()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.get_by_text("All but", exact=True)).to_be_visible()
-    page.get_by_label("Primary account").uncheck()
+    page.get_by_label("Primary account").click()
     expect(page.get_by_text("Switched off")).to_be_visible()
     config = result(service, "inline-seeds/config")
     assert (config["match"], config["exclude"]) == ([], ["seeded-*", "welcome-seeded"])

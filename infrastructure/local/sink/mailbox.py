@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parseaddr
 from functools import lru_cache
@@ -94,11 +95,11 @@ class Mailbox:
 
     def read(self, message_id: str) -> bytes | None:
         """The message as stored, trace fields first; None when there is no such id."""
-        path = self._path(message_id)
-        try:
-            return path.read_bytes() if path else None
-        except FileNotFoundError:
-            return None
+        while path := self._path(message_id):
+            # A flag that is set meanwhile renames the file
+            with suppress(FileNotFoundError):
+                return path.read_bytes()
+        return None
 
     def set_unread(self, message_ids: Iterable[str], unread: bool) -> None:
         """Flag messages, in the names of their files as mail readers do, and in the index."""

@@ -74,6 +74,22 @@ def test_a_message_seen_by_a_mail_reader_can_still_be_read(box: Mailbox, tmp_pat
     assert box.read(message_id) is None
 
 
+def test_a_message_that_is_flagged_while_it_is_read_is_read(
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_id = box.add("", "a@b.test", b"Subject: X\r\n\r\nX")
+    look = box._path
+
+    def look_and_flag(wanted_id: str) -> Path | None:
+        path = look(wanted_id)
+        monkeypatch.setattr(box, "_path", look)
+        box.set_unread([wanted_id], False)
+        return path
+
+    monkeypatch.setattr(box, "_path", look_and_flag)
+    assert b"Subject: X" in (box.read(message_id) or b"")
+
+
 def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: Mailbox) -> None:
     added = [box.add("", f"{number}@b.test", message()) for number in range(5)]
     assert len(set(added)) == 5
