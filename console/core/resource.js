@@ -32,6 +32,33 @@ export function useResource(load, dependencies = []) {
   return { ...state, reload, set };
 }
 
+/**
+ * Return a function that adds the page at `state.next` to `state.rows`, up to `most` rows. `fetch(next)`
+ * answers with `{rows, next}`. It is made here, since a function that lives on in a view keeps the
+ * rows of the drawing that made it.
+ */
+export function useMore(state, setState, fetch, most) {
+  const latest = useRef({});
+  latest.current = { state, fetch };
+  return useNext(latest, state.next, setState, most);
+}
+
+function useNext(latest, next, setState, most) {
+  const loading = useRef(false);
+  return useCallback(async () => {
+    if (!next || loading.current || latest.current.state.rows.length >= most) return;
+    loading.current = true;
+    try {
+      const page = await latest.current.fetch(next);
+      setState((former) => ({ ...former, rows: [...former.rows, ...page.rows], next: page.next }));
+    } catch (error) {
+      setState((former) => ({ ...former, error, next: null }));
+    } finally {
+      loading.current = false;
+    }
+  }, [next]);
+}
+
 /** Call `work` every `seconds` while the tab is visible. */
 export function useInterval(work, seconds) {
   const latest = useRef(work);

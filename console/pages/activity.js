@@ -5,7 +5,7 @@ import { EVENT_TYPES, eventDetail, eventType } from "../core/events.js";
 import { exactTime, number } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
-import { useSettled } from "../core/resource.js";
+import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { local, ofSubaccount, shownSubaccount } from "../core/service.js";
 import { Badge, Button, IconButton, SearchField, SelectField, Time } from "../parts/controls.js";
@@ -65,19 +65,10 @@ export default function Activity() {
   }, []);
   useEffect(() => { fresh.current.clear(); load(); }, [identity]);
 
-  const loading = useRef(false);
-  const more = useCallback(async () => {
-    if (!state.next || loading.current || state.rows.length >= MOST) return;
-    loading.current = true;
-    try {
-      const answer = await get(state.next);
-      setState((former) => ({ ...former, rows: [...former.rows, ...answer.results], next: answer.links.next ?? null }));
-    } catch (error) {
-      setState((former) => ({ ...former, error, next: null }));
-    } finally {
-      loading.current = false;
-    }
-  }, [state.next, state.rows.length]);
+  const more = useMore(state, setState, async (next) => {
+    const answer = await get(next);
+    return { rows: answer.results, next: answer.links.next ?? null };
+  }, MOST);
 
   const pending = useRef([]);
   const flush = useRef(0);

@@ -4,7 +4,7 @@ import { get, put, remove } from "../core/api.js";
 import { number, plural } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
-import { useSettled } from "../core/resource.js";
+import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { shownSubaccount } from "../core/service.js";
 import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
@@ -42,19 +42,10 @@ export default function Mailbox() {
   }, []);
   useEffect(() => { setState((former) => ({ ...former, loading: true })); load(); }, [q, shownSubaccount()]);
 
-  const loading = useRef(false);
-  const more = useCallback(async () => {
-    if (!state.next || loading.current || state.rows.length >= MOST) return;
-    loading.current = true;
-    try {
-      const answer = await get(state.next);
-      setState((former) => ({ ...former, rows: [...former.rows, ...answer.results], next: answer.links?.next ?? null }));
-    } catch (error) {
-      setState((former) => ({ ...former, error, next: null }));
-    } finally {
-      loading.current = false;
-    }
-  }, [state.next, state.rows.length]);
+  const more = useMore(state, setState, async (next) => {
+    const answer = await get(next);
+    return { rows: answer.results, next: answer.links?.next ?? null };
+  }, MOST);
 
   const arrivals = useArrivals((messages) => {
     if (route.value.query.q || shownSubaccount() !== "") return load();

@@ -33,7 +33,7 @@ export function List({ columns, rows, cells, id, link, name, active, rowHeight =
 
   useEffect(() => {
     if (onEnd && rows.length && last >= rows.length - BEYOND) onEnd();
-  }, [last, rows.length, onEnd]);
+  }, [last, rows, onEnd]); // by their number alone, it would keep the rows that it saw first
 
   // New rows above leave what is being read where it is, unless the top is in sight.
   const anchor = useRef(null);

@@ -3,6 +3,8 @@
 - the first load's compressed size and its first contentful paint (bars: 60 KB and 0.5 s)
 - how long after its POST was answered a message is in the mailbox's list (bar: 1 s)
 - the longest task while a list of 50,000 events or messages is drawn and scrolled (bar: 50 ms)
+- how much the heap grows while a view shows an hour of live events, 28 in each second
+- the processor time of the idle service with the console open, against the same without (bar: 2 %)
 
 The rows of long lists are copies of one of the service's, made in the browser, page by page.
 """
@@ -13,10 +15,12 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, expect, sync_playwright
+import psutil
+from playwright.sync_api import Browser, CDPSession, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.console import Console
@@ -24,6 +28,12 @@ from tests.journey.service import Service, eventually
 
 ROUNDS = 5
 ROWS = 50_000
+# Twice what the list of events holds: what grows in the second half is kept for nothing
+LIVE_EVENTS = 100_000
+LIVE_LOT = 5_000
+LIVE_BAR = 2.0
+IDLE_SECONDS = 30
+IDLE_BAR = 2.0
 _LOADED = """() => performance.getEntriesByType("resource").concat(
     performance.getEntriesByType("navigation")).map(each => [each.name, each.encodedBodySize])"""
 _PAINT = """() => performance.getEntriesByName("first-contentful-paint")[0].startTime"""
@@ -66,6 +76,19 @@ _SCROLL = """async () => {
     for (let step = 0; step <= 120; step += 1) { list.scrollTop = end * step / 120; await frame(); }
     return [Math.max(0, ...window.tasks), list.querySelectorAll(".grid-row").length]; }"""
 
+_KEEP_STREAMS = """window.streams = [];
+    window.EventSource = class extends EventSource {
+        constructor(url) { super(url); window.streams.push(this); } };"""
+# The stream's own listeners get copies of an event; the view draws what comes in 250 ms at once
+_PLAY = """async ([event, first, count]) => {
+    const stream = window.streams.findLast(each => each.readyState === 1);
+    for (let number = first; number < first + count; number += 1) {
+        const copy = { ...event, event_id: `${number}`, rcpt_to: `live${number}@bench.example`,
+            timestamp: new Date().toISOString() };
+        stream.dispatchEvent(new MessageEvent("event", { data: JSON.stringify(copy) }));
+    }
+    await new Promise(done => setTimeout(done, 300)); }"""
+
 
 def main() -> None:
     """Measure and print the figures."""
@@ -84,6 +107,9 @@ def main() -> None:
         _arrival(browser, service)
         _long_list(browser, service, "activity", "/api/v1/events/message?", "event_id")
         _long_list(browser, service, "mailbox", "/local/mailbox?", "id")
+        for view in ("activity", "overview"):
+            _memory(browser, service, view)
+        _idle(browser, service)
         browser.close()
 
 
@@ -137,3 +163,62 @@ def _long_list(browser: Browser, service: Service, view: str, path: str, name: s
         f"{scrolling:.0f} ms scrolling, {loading:.0f} ms loading more (bar: none, 0)"
     )
     console.close()
+
+
+def _memory(browser: Browser, service: Service, view: str) -> None:
+    console = Console(browser, service)
+    page = console.page
+    console.context.add_init_script(_KEEP_STREAMS)
+    page.reload()
+    console.open(view)
+    page.wait_for_function("window.streams.some(each => each.readyState === 1)")
+    page.wait_for_load_state("networkidle")
+    session = console.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    event = service.events(recipients="first@bench.example")[0]
+    heaps = [_heap(session)]
+    for first in range(0, LIVE_EVENTS, LIVE_LOT):
+        page.evaluate(_PLAY, [event, first, LIVE_LOT])
+        if (first + LIVE_LOT) % (LIVE_EVENTS // 4) == 0:
+            heaps.append(_heap(session))
+    quarters = ", ".join(f"{heap:.1f}" for heap in heaps)
+    print(
+        f"{view}, {LIVE_EVENTS} live events: the heap grows by {heaps[4] - heaps[2]:.1f} MB in "
+        f"the second half (bar {LIVE_BAR:.0f}); at the start and after each quarter: {quarters} MB"
+    )
+    console.close()
+
+
+def _heap(session: CDPSession) -> float:
+    """Return the megabytes that are in use after garbage was collected."""
+    session.send("HeapProfiler.collectGarbage")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(each["value"] for each in metrics if each["name"] == "JSHeapUsedSize") / 1e6
+
+
+def _idle(browser: Browser, service: Service) -> None:
+    without = _processor_percent(service)
+    console = Console(browser, service)
+    console.page.wait_for_load_state("networkidle")
+    beside = _processor_percent(service)
+    console.close()
+    print(
+        f"idle service: {without:.1f} % of a core, and {beside:.1f} % with the console open: "
+        f"{beside - without:+.1f} (bar {IDLE_BAR:.0f})"
+    )
+
+
+def _processor_percent(service: Service) -> float:
+    before, began = _processor_seconds(service), time.monotonic()
+    time.sleep(IDLE_SECONDS)
+    after, seconds = _processor_seconds(service), time.monotonic() - began
+    return 100 * sum(after[each] - before.get(each, 0.0) for each in after) / seconds
+
+
+def _processor_seconds(service: Service) -> dict[int, float]:
+    """Return the processor time of each of the service's processes."""
+    seconds = {}
+    for process in service.family():
+        with suppress(psutil.NoSuchProcess):
+            seconds[process.pid] = sum(process.cpu_times()[:2])
+    return seconds
