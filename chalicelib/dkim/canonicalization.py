@@ -11,6 +11,9 @@ from collections.abc import Collection, Iterator
 from hashlib import sha256
 
 _PIECE = 1 << 16
+# From 2048 bytes on, hashlib hands the interpreter to another thread, to hash for a few
+# microseconds, and may then wait for it for milliseconds
+_HASHED_AT_ONCE = 2047
 _RUN = re.compile(rb"  +")
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _BLANKS = b" \t\r\n"
@@ -40,7 +43,9 @@ def body_hash(message: bytes, start: int) -> bytes:
     """Return the SHA-256 of the relaxed body, which starts at ``start``."""
     digest = sha256()
     for piece in relaxed_body(message, start):
-        digest.update(piece)
+        view = memoryview(piece)
+        for at in range(0, len(view), _HASHED_AT_ONCE):
+            digest.update(view[at : at + _HASHED_AT_ONCE])
     return digest.digest()
 
 
