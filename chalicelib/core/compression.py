@@ -16,18 +16,27 @@ _LEVEL = 1
 _FRAME_START = b"\x28\xb5\x2f\xfd"
 
 
-def compress(data: bytes) -> bytes:
-    """Return data compressed."""
-    compressed: bytes = _zstd().compress(data, _LEVEL)
+def compress(data: bytes, dictionary: bytes | None = None) -> bytes:
+    """Return data compressed; a ``dictionary`` has text that the data is likely to have as well."""
+    known_text = _dictionary(dictionary).as_digested_dict if dictionary else None
+    compressed: bytes = _zstd().compress(data, _LEVEL, zstd_dict=known_text)
     return compressed
 
 
-def decompress(data: bytes) -> bytes:
-    """Return the data that :func:`compress` of this version, or of one with zlib, was given."""
-    if not data.startswith(_FRAME_START):
-        return zlib.decompress(data)
-    original: bytes = _zstd().decompress(data)
-    return original
+def decompress(data: bytes, dictionary: bytes | None = None) -> bytes:
+    """Return the data that :func:`compress` or zlib compressed with this dictionary."""
+    if data.startswith(_FRAME_START):
+        known_text = _dictionary(dictionary) if dictionary else None
+        original: bytes = _zstd().decompress(data, zstd_dict=known_text)
+        return original
+    if dictionary:
+        return zlib.decompressobj(zdict=dictionary).decompress(data)
+    return zlib.decompress(data)
+
+
+@cache
+def _dictionary(text: bytes) -> Any:
+    return _zstd().ZstdDict(text, is_raw=True)
 
 
 @cache

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 REPLY_LIMIT = 1_000
@@ -102,16 +102,18 @@ Outcome = Delivered | Retry | Failed
 
 _NAMES: dict[type[Any], str] = {Delivered: "delivered", Retry: "retry", Failed: "failed"}
 _TYPES: dict[str, type[Any]] = {name: kind for kind, name in _NAMES.items()}
+_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome as JSON data: its fields, and its kind as `outcome`."""
-    return {"outcome": _NAMES[type(outcome)], **asdict(outcome)}
+    kind = type(outcome)
+    return {"outcome": _NAMES[kind], **{name: getattr(outcome, name) for name in _FIELDS[kind]}}
 
 
 def from_dict(data: Mapping[str, Any]) -> Outcome:
     """Return the outcome of the data that `to_dict` makes; KeyError or TypeError on other data."""
-    fields = dict(data)
-    kind = _TYPES[fields.pop("outcome")]
-    outcome: Outcome = kind(**fields)
+    values = dict(data)
+    kind = _TYPES[values.pop("outcome")]
+    outcome: Outcome = kind(**values)
     return outcome

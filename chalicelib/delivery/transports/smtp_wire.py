@@ -2,14 +2,20 @@
 
 A reply comes from a stranger. The length of its lines, their number and its time are bounded. The
 time covers the whole reply, so that a host cannot hold a connection by sending a byte now and then.
+
+The socket does not block; where it must wait, it is polled. With a time limit of Python's, each
+call would make two more system calls. For each of them a thread hands the interpreter to another
+one, which may be making messages.
 """
 
 from __future__ import annotations
 
 import re
+import select
 import socket
 import ssl
 from dataclasses import dataclass
+from math import ceil
 from time import monotonic
 from typing import NamedTuple
 
@@ -23,6 +29,7 @@ _REPLY_LINE = re.compile(rb"([2-5]\d\d)(?:([- ])(.*))?", re.DOTALL)
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _BLOCK = 262_144
 _RECEIVE = 8_192
+_WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,13 @@ class Reply(NamedTuple):
 class SmtpWire:
     """A connected socket that speaks in commands and replies; every method may block."""
 
-    __slots__ = ("_buffer", "_socket", "ip_address", "sending_ip", "tls")
+    __slots__ = ("_buffer", "_poll", "_socket", "ip_address", "sending_ip", "tls")
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
         self._socket = connection
+        self._poll = select.poll()
         self._buffer = bytearray()
         self.ip_address: str = connection.getpeername()[0]
         self.sending_ip: str = connection.getsockname()[0]
@@ -84,9 +93,11 @@ class SmtpWire:
         deadline = monotonic() + seconds
         view = memoryview(data)
         try:
-            for start in range(0, len(view), _BLOCK):
-                self._socket.settimeout(_seconds_until(deadline))
-                self._socket.sendall(view[start : start + _BLOCK])
+            while view:
+                try:
+                    view = view[self._socket.send(view[:_BLOCK]) :]
+                except _WOULD_BLOCK as wait:
+                    self._wait(wait, deadline, select.POLLOUT)
         except TimeoutError as error:
             raise ReplyTimeout("the remote host stopped reading") from error
         except OSError as error:
@@ -111,9 +122,8 @@ class SmtpWire:
         if self._buffer:
             return True
         try:
-            self._socket.settimeout(0)
             self._buffer += self._socket.recv(_RECEIVE)
-        except (BlockingIOError, ssl.SSLWantReadError):
+        except _WOULD_BLOCK:
             return False
         except OSError:
             return True
@@ -135,6 +145,7 @@ class SmtpWire:
         try:
             self._socket.settimeout(seconds)
             tls_socket = context.wrap_socket(self._socket, server_hostname=host)
+            tls_socket.setblocking(False)
         except TimeoutError as error:
             raise ReplyTimeout("the TLS handshake took too long") from error
         except (OSError, ValueError) as error:
@@ -159,8 +170,7 @@ class SmtpWire:
 
     def _receive(self, deadline: float) -> bytes:
         try:
-            self._socket.settimeout(_seconds_until(deadline))
-            data = self._socket.recv(_RECEIVE)
+            data = self._read(deadline)
         except TimeoutError as error:
             raise ReplyTimeout("the remote host did not answer in time") from error
         except OSError as error:
@@ -169,13 +179,29 @@ class SmtpWire:
             raise ConnectionLost("the remote host closed the connection")
         return data
 
+    def _read(self, deadline: float) -> bytes:
+        if not isinstance(self._socket, ssl.SSLSocket):  # which may hold decrypted bytes
+            self._wait_for(select.POLLIN, deadline)
+        while True:
+            try:
+                return self._socket.recv(_RECEIVE)
+            except _WOULD_BLOCK as wait:
+                self._wait(wait, deadline, select.POLLIN)
 
-def _seconds_until(deadline: float) -> float:
-    """Return the seconds until the deadline; raises TimeoutError if it is over."""
-    seconds = deadline - monotonic()
-    if seconds <= 0:
-        raise TimeoutError
-    return seconds
+    def _wait(self, wait: Exception, deadline: float, event: int) -> None:
+        """Wait for what an operation would block on: its own ``event``, or what TLS needs first."""
+        if isinstance(wait, ssl.SSLWantReadError):
+            event = select.POLLIN
+        elif isinstance(wait, ssl.SSLWantWriteError):
+            event = select.POLLOUT
+        self._wait_for(event, deadline)
+
+    def _wait_for(self, event: int, deadline: float) -> None:
+        """Wait until the socket can be read or written; raises TimeoutError at the deadline."""
+        seconds = deadline - monotonic()
+        self._poll.register(self._socket, event)
+        if seconds <= 0 or not self._poll.poll(ceil(seconds * 1000)):
+            raise TimeoutError
 
 
 def _text_of(error: Exception) -> str:

@@ -1,7 +1,8 @@
 """Store rules by which the sink fails on purpose: at a step of SMTP, for addresses like a pattern.
 
-The rules are in SQLite in the mailbox's directory, so that they outlive a restart and a change by
-the API is in force at the sink's next command. A rule that has applied ``times`` often rests.
+The rules are in SQLite in the mailbox's directory, so that they outlive a restart. A change by
+another process is in force for the next connection or message. A rule that has applied ``times``
+often rests.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from infrastructure.local.sink.mailbox_rows import matches_line
 
 CONNECT, MAIL, RCPT, DATA, DOT = STEPS = ("connect", "mail", "rcpt", "data", "dot")
+# Looking for changes at each step would be a tenth of the sink's work
+_READ_AT = frozenset({CONNECT, MAIL})
 MOST_RULES = 200
 FILE = "failures.sqlite3"
 
@@ -109,7 +112,9 @@ class FailureRules:
     def apply(self, step: str, addresses: Sequence[str] = ("",)) -> FailureRule | None:
         """Return the first rule that applies at a step to one of the addresses, and count it."""
         with self._lock:
-            for rule in self._current():
+            if step in _READ_AT or self._version == -1:
+                self._read_changes()
+            for rule in self._rules:
                 if not rule.enabled or rule.step != step or not _matches(rule, addresses):
                     continue
                 if self._chance() * 100 < rule.percent and self._count(rule):
@@ -121,12 +126,11 @@ class FailureRules:
         with self._lock:
             self._database.close()
 
-    def _current(self) -> list[FailureRule]:
-        """Return the rules as they were at the last change by another process, or by this one."""
+    def _read_changes(self) -> None:
+        """Read the rules again if this process or another one has changed them."""
         version = self._database.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
             self._rules, self._version = self._read(), version
-        return self._rules
 
     def _read(self) -> list[FailureRule]:
         rows = self._database.execute(f"SELECT {_COLUMNS} FROM rules ORDER BY id")
