@@ -6,10 +6,10 @@ searched by columns: only the fields that a filter names are decoded, and an eve
 only when it is shown.
 
 A block is compressed text: a large one with Zstandard, which is quicker and has a larger window, a
-small one with zlib, whose frame is smaller; both with the same dictionary. Each line is JSON: first ``[count, derived
-fields, {field: value that all events have}]``, then ``[field, value of each event, ...]``, with
-``null`` where an event has no such field. A field that follows from another one in every event of
-the block is left out and named among the derived fields.
+small one with zlib, whose frame is smaller; both with the same dictionary. Each line is JSON: first
+``[count, derived fields, {field: value that all events have}]``, then ``[field, value of each
+event, ...]``, with ``null`` where an event has no such field. A field that follows from another one
+in every event of the block is left out and named among the derived fields.
 """
 
 from __future__ import annotations
