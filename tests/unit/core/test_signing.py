@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.caches import clear_caches
+from chalicelib.core.sealing import master_key
 from chalicelib.core.signing import (
     BadSignature,
     from_token,
@@ -76,6 +78,12 @@ def test_a_token_of_another_service_is_refused(monkeypatch: pytest.MonkeyPatch) 
         from_token(token, "cursor")
     monkeypatch.undo()
     clear_caches()
+
+
+@given(st.binary(max_size=200))
+def test_a_tag_is_the_start_of_an_hmac(data: bytes) -> None:
+    key = hmac.digest(master_key(), b"postfinch/links", "sha256")
+    assert tag(data, "links") == hmac.digest(key, data, "sha256")[:10]
 
 
 def test_a_tag_belongs_to_its_data_and_purpose() -> None:
