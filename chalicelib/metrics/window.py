@@ -49,7 +49,8 @@ def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) 
     zone = _zone(query.get("timezone") or "UTC")
     name = query.get("precision") or ""
     if name and name not in precisions:
-        raise invalid_params(f"precision must be one of {', '.join(precisions)}")
+        text = f"precision must be one of {', '.join(precisions)}"
+        raise invalid_params(text, param="precision")
     if name and precisions[name].is_utc:
         zone = UTC
     length, start, end = _bounds(query, zone)
@@ -75,7 +76,7 @@ def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
     end = _time(query, "to", zone) or _now(zone)
     first, last = min(_moments(start)), max(_moments(end))
     if first > last:
-        raise invalid_params("from must be before to")
+        raise invalid_params("from must be before to", param="from")
     length = min(end - start, timedelta(seconds=last - first))
     return length, int(first) // 60, -int(-last // 60)
 
@@ -93,7 +94,8 @@ def _precision(name: str, length: timedelta, precisions: Mapping[str, Precision]
         longest = precisions[name].longest
         if longest is not None and length > timedelta(minutes=longest):
             hours = f"{longest // 60} hours"
-            raise invalid_params(f"the window of precision {name} is {hours} at most")
+            text = f"the window of precision {name} is {hours} at most"
+            raise invalid_params(text, param="precision")
         return precisions[name]
     return next(_allowing(length, precisions))
 
@@ -113,7 +115,8 @@ def _time(query: Query, name: str, zone: tzinfo) -> datetime | None:
             raise ValueError(text)
         return datetime.fromisoformat(text).replace(tzinfo=zone)
     except ValueError:
-        raise invalid_params(f"{name} must be a time such as 2026-01-31T09:05") from None
+        text = f"{name} must be a time such as 2026-01-31T09:05"
+        raise invalid_params(text, param=name) from None
 
 
 def _now(zone: tzinfo) -> datetime:
@@ -123,5 +126,5 @@ def _now(zone: tzinfo) -> datetime:
 def _zone(name: str) -> tzinfo:
     zone = time_zone(name)
     if zone is None:
-        raise invalid_params(f"timezone {name[:100]!r} is not known")
+        raise invalid_params(f"timezone {name[:100]!r} is not known", param="timezone")
     return zone

@@ -1,60 +1,69 @@
 // Metrics: what was sent and what became of it, over time and by whatever divides it.
 import { html, useMemo } from "../vendor/preact.js";
 import { number, share } from "../core/format.js";
-import { GROUPS, METRICS, series, sums, WINDOWS, windowQuery } from "../core/metrics.js";
+import { FREE, GROUPS, METRICS, minutes, series, sums, WINDOWS, windowOf, zoneOfPlot } from "../core/metrics.js";
 import { useResource } from "../core/resource.js";
 import { route, setQuery } from "../core/router.js";
 import { CheckField, Icon, SelectField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
-import { ErrorBox, Skeleton } from "../parts/feedback.js";
+import { Empty, ErrorBox, Skeleton } from "../parts/feedback.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { Plot } from "../parts/plot.js";
 import { Breakdown } from "./metrics-breakdown.js";
+import { FreeWindow, problemsOf, ZoneField } from "./metrics-window.js";
 
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-const ZONES = [...new Set([HERE, "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin", "Asia/Kolkata", "Asia/Singapore", "Asia/Tokyo", "Australia/Sydney"])];
 const COLORS = ["--plot-1", "--plot-2", "--plot-3", "--plot-4", "--plot-5", "--plot-6"];
 const DEFAULT = "count_injected,count_delivered,count_bounce";
 
 /** The filters of the address as parameters of the reports. */
 export function filtersOf(query) {
-  return Object.fromEntries(Object.values(GROUPS).map(([, , filter]) => [filter, query[filter]]).filter(([, value]) => value));
+  return Object.fromEntries(Object.values(GROUPS).filter(([, , filter]) => query[filter]).map(([, , filter]) => [filter, query[filter]]));
 }
 
 export default function Metrics() {
   const { query } = route.value;
-  const span = WINDOWS[query.window] ? query.window : "24h";
-  const zone = ZONES.includes(query.zone) ? query.zone : HERE;
+  const zone = query.zone || HERE;
+  const { name, precision } = windowOf(query, zone);
   const compared = query.compare === "1";
   const chosen = (query.metrics || DEFAULT).split(",").filter((each) => METRICS[each]);
   const filters = filtersOf(query);
-  const identity = JSON.stringify([span, zone, filters]);
-  const now = useResource((signal) => sums({ ...windowQuery(span, zone), ...filters }, signal), [identity]);
-  const before = useResource((signal) => sums({ ...windowQuery(span, zone, 1), ...filters }, signal), [identity]);
+  const identity = JSON.stringify([name, query.from, query.to, zone, filters]);
+  // The window of a preset moves on: what is loaded again is that of the moment
+  const load = (which) => ({ ...windowOf(query, zone)[which], ...filters });
+  const now = useResource((signal) => sums(load("now"), signal), [identity]);
+  const before = useResource((signal) => sums(load("before"), signal), [identity]);
   const lines = useResource(async (signal) => {
-    const load = (back) => series({ ...windowQuery(span, zone, back), ...filters }, chosen, WINDOWS[span].precision, signal);
-    const [present, former] = await Promise.all([load(0), compared ? load(1) : null]);
-    return { chosen, present, former };
+    const points = (which) => series(load(which), chosen, precision, signal);
+    const [present, former] = await Promise.all([points("now"), compared ? points("before") : null]);
+    return { chosen, present, former, zone: zoneOfPlot(precision, zone) };
   }, [identity, chosen.join(), compared]);
-  const report = { ...windowQuery(span, zone), ...filters };
+  const report = load("now");
+  const problems = problemsOf(now.error);
+  const judged = Object.keys(problems).length > 0;
+  const choose = (id) => setQuery(id === FREE ? { window: id, from: report.from, to: report.to } : { window: id === "24h" ? "" : id, from: "", to: "" });
   return html`<div class="page">
     <${PageHead} title="Metrics" about="What was sent and what became of it. Counts are kept for six months.">
-      <div class="toolbar fit"><${SelectField} hideLabel label="Time" value=${span} options=${Object.entries(WINDOWS).map(([id, { label }]) => [id, label])} onChange=${(value) => setQuery({ window: value === "24h" ? "" : value })} />
-        <${SelectField} hideLabel label="Time zone" value=${zone} options=${ZONES.map((each) => [each, each === HERE ? `${each} (here)` : each])} onChange=${(value) => setQuery({ zone: value === HERE ? "" : value })} /></div>
+      <div class="toolbar fit"><${SelectField} hideLabel label="Time" value=${name} options=${[...Object.entries(WINDOWS).map(([id, { label }]) => [id, label]), [FREE, "From … to …"]]} onChange=${choose} />
+        ${name !== FREE && !problems.timezone && html`<${ZoneField} zone=${zone} here=${HERE} />`}</div>
     <//>
+    ${(name === FREE || problems.timezone) && html`<${FreeWindow} query=${query} free=${name === FREE} zone=${zone} here=${HERE} problems=${problems} now=${minutes(Date.now(), zone)} />`}
     <${Chips} query=${query} />
-    ${now.error && !now.data ? html`<${ErrorBox} error=${now.error} retry=${now.reload} />` : html`<${Figures} now=${now.data} before=${before.data} />`}
+    ${judged ? html`<section class="card"><${Empty} icon="calendar" title="No counts of this window">Correct it above. Its times are those of clocks in the time zone, and the first comes before the last.<//></section>`
+      : html`${now.error && !now.data ? html`<${ErrorBox} error=${now.error} retry=${now.reload} />` : html`<${Figures} now=${now.data} before=${before.data} />`}
     <${Card} title="Over time" actions=${html`<${CheckField} toggle label="Compare with the period before" checked=${compared} onChange=${(on) => setQuery({ compare: on ? "1" : "" })} />
-        <${CurlButton} path="api/v1/metrics/deliverability/time-series" query=${{ ...report, metrics: chosen, precision: WINDOWS[span].precision }} />`}>
+        <${CurlButton} path="api/v1/metrics/deliverability/time-series" query=${{ ...report, metrics: chosen, precision }} />`}>
       <div class="stack"><${Choice} chosen=${chosen} />
       ${lines.error && !lines.data ? html`<${ErrorBox} error=${lines.error} retry=${lines.reload} />` : lines.data ? html`<${Lines} data=${lines.data} />` : html`<${Skeleton} height=${294} />`}</div><//>
-    <${Breakdown} report=${report} identity=${identity} />
+    <${Breakdown} report=${report} identity=${identity} />`}
   </div>`;
 }
 
 function Chips({ query }) {
-  const active = Object.entries(GROUPS).filter(([, [, , filter]]) => query[filter]);
-  return active.length > 0 && html`<div class="row wraps">${active.map(([id, [name, , filter]]) => html`<span class="chip" key=${id}><span class="clip"><span class="soft">${name}:</span> ${query[filter]}</span>
+  // Two reports may have one filter: it is named after the first
+  const names = new Map(Object.values(GROUPS).reverse().map(([name, , filter]) => [filter, name]));
+  const active = Object.keys(filtersOf(query)).map((filter) => [names.get(filter), filter]);
+  return active.length > 0 && html`<div class="row wraps">${active.map(([name, filter]) => html`<span class="chip" key=${filter}><span class="clip"><span class="soft">${name}:</span> ${query[filter]}</span>
     <button type="button" aria-label="Remove filter ${name}" onClick=${() => setQuery({ [filter]: "" })}><${Icon} name="x" /></button></span>`)}</div>`;
 }
 
@@ -98,5 +107,5 @@ function Lines({ data }) {
   const times = useMemo(() => data.present.map((each) => Date.parse(each.ts)), [data]);
   const drawn = data.chosen.map((metric, index) => ({ label: METRICS[metric], color: COLORS[index % COLORS.length], values: data.present.map((each) => each[metric] ?? 0) }));
   const former = data.former ? data.chosen.map((metric, index) => ({ label: `${METRICS[metric]} before`, color: COLORS[index % COLORS.length], dash: [5, 4], values: times.map((_, place) => data.former[place]?.[metric] ?? 0) })) : [];
-  return html`<${Plot} label="Counts over time" times=${times} series=${[...drawn, ...former]} height=${260} />`;
+  return html`<${Plot} label="Counts over time" times=${times} series=${[...drawn, ...former]} height=${260} zone=${data.zone} />`;
 }

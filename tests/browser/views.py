@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from tests.browser.set_up import (
     ab_test,
     failure_rules,
@@ -23,6 +25,9 @@ VIEWS = {
     "activity": "activity",
     "event": "activity/{bounce}",
     "metrics": "metrics?compare=1",
+    "metrics-free": "metrics?window=free&from={day}T00:00&to={day}T23:59&zone=UTC&compare=1"
+    "&by=bounce-reason/domain",
+    "metrics-subjects": "metrics?by=subject-campaign",
     "send": "send",
     "send-list": "send?to=list&list=readers&kind=template",
     "transmission": "send/{transmission}",
@@ -97,4 +102,5 @@ def _mail(service: Service) -> dict[str, str]:
         "message": service.mailbox(to="anna@inbox.example")[0]["id"],
         "bounce": service.events(events="bounce")[0]["event_id"],
         "transmission": response.json["results"]["id"],
+        "day": f"{datetime.now(UTC):%Y-%m-%d}",
     }

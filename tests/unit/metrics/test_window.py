@@ -203,3 +203,20 @@ def test_distant_times_cause_no_error(start: str, zone: str, precision: str) -> 
 def test_a_window_leaves_out_times_more_than_a_day_ahead() -> None:
     window = read("2026-11-20T00:00", "2999-01-01T00:00", precision="day")
     assert bounds_of(window) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"from": "now"}, "from"),
+        ({"from": "2026-11-02T00:00", "to": "2026-11-31T00:00"}, "to"),
+        ({"from": "2026-11-02T00:00", "to": "2026-11-01T00:00"}, "from"),
+        ({"from": "2026-11-02T00:00", "timezone": "Mars/Olympus"}, "timezone"),
+        ({"from": "2026-11-02T00:00", "precision": "second"}, "precision"),
+        ({"from": "2026-11-02T00:00", "precision": "1min"}, "precision"),
+    ],
+)
+def test_an_error_names_the_parameter_that_it_is_about(query: dict[str, str], field: str) -> None:
+    with pytest.raises(ApiError) as error:
+        read_window(query, SERIES)
+    assert error.value.errors[0]["param"] == field

@@ -1,0 +1,106 @@
+"""Metrics of any window, by everything that the API divides them by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import expect
+
+from tests.browser.console import Console
+from tests.journey.service import Service, eventually
+
+SENT = '.tile:has(.label:text-is("Sent"))'
+BAD_REQUEST = "status of 400"  # the browser itself reports it
+
+
+def minute(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%M}"
+
+
+def counted(service: Service, domain: str, **counts: int) -> None:
+    """Wait until the metrics of a recipient domain are these."""
+    query = f"from={minute(datetime.now(UTC) - timedelta(days=1))}&metrics={','.join(counts)}"
+    path = f"/api/v1/metrics/deliverability/domain?{query}&domains={domain}"
+    rows = [{"domain": domain, **counts}]
+    eventually(lambda: service.request("GET", path).json["results"] == rows)
+
+
+def test_a_free_window_is_kept_in_the_address_and_compared(
+    console: Console, service: Service
+) -> None:
+    service.send("a@free.example", "b@free.example")
+    counted(service, "free.example", count_injected=2)
+    now = datetime.now(UTC)
+    page = console.open("metrics?zone=UTC&domains=free.example")
+    page.get_by_label("Time", exact=True).select_option("From … to …")
+    page.get_by_label("From").fill(minute(now - timedelta(hours=3)))
+    page.get_by_label("To", exact=True).fill(minute(now + timedelta(hours=1)))
+    page.get_by_role("button", name="Show").click()
+    tile = page.locator(SENT)
+    expect(tile).to_contain_text("2")
+    assert "window=free" in page.url
+    page.get_by_label("Compare with the period before").check()
+    expect(page.get_by_text("Sent before")).to_be_visible()
+    page.get_by_role("button", name="Table").click()
+    # Four hours in buckets of five minutes, and the head; buckets are rounded outward
+    expect(page.get_by_role("region", name="as a table").get_by_role("row")).to_have_count(
+        50 if now.minute % 5 else 49
+    )
+    page.reload()
+    expect(page.get_by_label("From")).to_have_value(minute(now - timedelta(hours=3)))
+    expect(tile).to_contain_text("2")
+
+
+def test_the_period_before_a_free_window_is_as_long(console: Console, service: Service) -> None:
+    service.send("a@former.example")
+    counted(service, "former.example", count_injected=1)
+    now = datetime.now(UTC)
+    start, end = now + timedelta(hours=2), now + timedelta(hours=6)
+    view = f"metrics?zone=UTC&domains=former.example&window=free&from={minute(start)}"
+    page = console.open(f"{view}&to={minute(end)}&compare=1&metrics=count_injected")
+    expect(page.locator(SENT)).to_contain_text("100 % on before")
+
+
+def test_what_the_api_finds_wrong_is_at_its_field(open_console: Callable[..., Console]) -> None:
+    console = open_console()
+    console.expected = (BAD_REQUEST,)
+    page = console.open("metrics?window=free&from=2026-11-02T00:00&to=2026-11-01T00:00")
+    expect(page.get_by_label("From")).to_have_accessible_description("from must be before to")
+    expect(page.get_by_role("heading", name="No counts of this window")).to_be_visible()
+    assert console.violations() == []
+    page.get_by_label("From").fill("2026-10-01T00:00")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="Breakdown")).to_be_visible()
+    console.open("metrics?zone=Mars/Olympus")
+    expect(page.get_by_label("Time zone")).to_have_accessible_description(
+        "timezone 'Mars/Olympus' is not known"
+    )
+    page.get_by_label("Time zone").select_option("UTC")
+    expect(page.get_by_role("heading", name="Breakdown")).to_be_visible()
+
+
+def test_reasons_are_counted_by_class_and_by_domain(console: Console, service: Service) -> None:
+    service.send("bounce-hard@divided.example")
+    counted(service, "divided.example", count_bounce=1)
+    page = console.open("metrics?domains=divided.example&by=bounce-classification")
+    row = page.get_by_role("row").filter(has_text="Invalid Recipient")
+    expect(row.get_by_role("cell", name="Hard", exact=True)).to_be_visible()
+    page.get_by_role("tab", name="Bounce reasons").click()
+    page.get_by_label("By domain").check()
+    expect(page.get_by_role("cell", name="divided.example", exact=True)).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("By domain")).to_be_checked()
+    for by, title in (("rejection-reason/domain", "rejected"), ("delay-reason/domain", "delayed")):
+        console.open(f"metrics?domains=divided.example&by={by}")
+        expect(page.get_by_text(f"Nothing was {title}")).to_be_visible()
+
+
+def test_large_providers_and_subjects_are_counted(console: Console, service: Service) -> None:
+    service.send("anna@gmail.com")
+    counted(service, "gmail.com", count_injected=1)
+    page = console.open("metrics?by=watched-domain")
+    page.get_by_role("button", name="gmail.com").click()
+    expect(page.get_by_role("button", name="Remove filter Recipient domain")).to_be_visible()
+    page.get_by_role("tab", name="Subject", exact=True).click()
+    expect(page.get_by_text("/api/v1/ingest/events")).to_be_visible()
