@@ -1,5 +1,5 @@
 // What became of a message: its events, oldest first, as they come.
-import { html } from "../vendor/preact.js";
+import { html, useRef } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { eventDetail, eventType } from "../core/events.js";
 import { useLive } from "../core/live.js";
@@ -13,15 +13,26 @@ const TEN_DAYS = 10 * 86400000;
 
 export function Timeline({ message }) {
   const query = { messages: message.message_id, per_page: 200 };
-  const resource = useResource((signal) => get("api/v1/events/message", { ...query, from: new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }).then((answer) => [...answer.results].reverse()), [message.message_id]);
-  useLive({
-    event: (event) => event.message_id === message.message_id && resource.set((events) => (events?.some((each) => each.event_id === event.event_id) ? events : [...(events ?? []), event])),
-    gap: resource.reload,
-  }, { poll: resource.reload });
+  // Events that come while the answer is on its way are not in it
+  const live = useRef([]);
+  const load = async (signal) => {
+    const now = Date.now();
+    const times = { from: new Date(now - TEN_DAYS).toISOString().slice(0, 19), to: new Date(now + 60000).toISOString().slice(0, 19) };
+    const { results } = await get("api/v1/events/message", { ...query, ...times }, { signal });
+    return live.current.reduce(withEvent, [...results].reverse());
+  };
+  const resource = useResource(load, [message.message_id]);
+  const add = (event) => {
+    live.current.push(event);
+    resource.set((events) => events && withEvent(events, event));
+  };
+  useLive({ event: (event) => event.message_id === message.message_id && add(event), gap: resource.reload }, { poll: resource.reload });
   return html`<div class="stack"><${Recipient} message=${message} /><${Loaded} resource=${resource}>${(events) => (events.length ? html`<ol class="timeline" aria-live="polite">${events.map((event) => { const { label, tone, icon } = eventType(event.type); return html`
       <li key=${event.event_id}><span class="mark ${tone}"><${Icon} name=${icon} /></span><div><a class="strong" href=${href(["activity", event.event_id], { messages: message.message_id, hours: "240" })}>${label}</a><p>${detail(event)}</p></div><span class="soft"><${Time} at=${event.timestamp} /></span></li>`; })}</ol>`
     : html`<${Empty} level=${3} icon="clock" title="No event yet">Events of the last ten days are here. Those of a message that was just sent appear in a moment.<//>`)}<//>
     <div><${Button} kind="small" icon="activity" href=${href(["activity"], { messages: message.message_id, hours: "240" })}>Show in Activity<//></div></div>`;
 }
+
+const withEvent = (events, event) => (events.some((each) => each.event_id === event.event_id) ? events : [...events, event]);
 
 const detail = (event) => (event.type === "delivery" ? `Accepted by the mail host of ${event.routing_domain ?? event.recipient_domain}${event.queue_time ? ` after ${event.queue_time} ms` : ""}` : eventDetail(event));

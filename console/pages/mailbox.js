@@ -1,12 +1,12 @@
 // Mailbox: the mail that left through the local sink, as it arrives, and one message beside it.
 import { html, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
-import { get, put, remove } from "../core/api.js";
+import { get, put, remove, request } from "../core/api.js";
 import { number, plural } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { shownSubaccount } from "../core/service.js";
+import { shownSubaccount, subaccountName } from "../core/service.js";
 import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -19,7 +19,9 @@ const PAGE = 500;
 const MOST = 50000;
 const COLUMNS = [{ label: "Message", width: "minmax(0,1fr)" }];
 
-const listQuery = (q) => ({ q, details: true, limit: PAGE, subaccount: shownSubaccount() });
+/** Which mail is shown, and so marked or deleted with "all": the local routes know no key. */
+const shownMail = () => ({ q: route.value.query.q, subaccount: shownSubaccount() });
+const listQuery = () => ({ ...shownMail(), details: true, limit: PAGE });
 
 export default function Mailbox() {
   const { path, query } = route.value;
@@ -34,7 +36,7 @@ export default function Mailbox() {
 
   const load = useCallback(async () => {
     try {
-      const answer = await get("local/mailbox", listQuery(route.value.query.q));
+      const answer = await get("local/mailbox", listQuery());
       setState({ rows: answer.results, counts: answer.counts, next: answer.links?.next ?? null, loading: false, error: null });
     } catch (error) {
       setState((former) => ({ ...former, loading: false, error }));
@@ -60,9 +62,14 @@ export default function Mailbox() {
     gap: load,
   });
 
+  // A message that is opened and deleted at once is not marked as read after it is gone
+  const marking = useRef(Promise.resolve());
+  const dropped = useRef("");
   const mark = (id, unread) => {
+    if (dropped.current === id) return undefined;
     setState((former) => ({ ...former, rows: former.rows.map((each) => (each.id === id ? { ...each, unread } : each)) }));
-    return put(`local/mailbox/${id}`, { unread });
+    marking.current = put(`local/mailbox/${id}`, { unread });
+    return marking.current;
   };
   const neighbour = (step) => {
     const index = state.rows.findIndex((each) => each.id === selected);
@@ -73,16 +80,22 @@ export default function Mailbox() {
   const drop = async (id) => {
     const index = state.rows.findIndex((each) => each.id === id);
     const next = state.rows[index + 1] ?? state.rows[index - 1];
-    if (!await attempt(() => remove(`local/mailbox/${id}`), "Message deleted")) return;
+    dropped.current = id;
+    await marking.current.catch(() => {});
+    if (!await attempt(() => remove(`local/mailbox/${id}`), "Message deleted")) { dropped.current = ""; return; }
     setState((former) => ({ ...former, rows: former.rows.filter((each) => each.id !== id) }));
     go(next ? ["mailbox", next.id] : ["mailbox"], query, { replace: true });
   };
   const empty = async () => {
-    const { messages = 0 } = state.counts ?? {};
-    if (!await confirm({ title: "Delete all mail?", text: `${plural(messages, "message")} of the local mailbox ${messages === 1 ? "is" : "are"} deleted, also those that the present search does not show.`, action: "Delete all", typed: messages > 100 ? String(messages) : undefined })) return;
-    if (await attempt(() => remove("local/mailbox"), "Mailbox emptied")) { go(["mailbox"]); load(); }
+    const all = !q && shownSubaccount() === "";
+    const amount = all ? state.counts?.messages ?? 0 : state.rows.length;
+    const whose = { "": "", 0: " of the primary account" }[shownSubaccount()] ?? ` of ${subaccountName(Number(shownSubaccount()))}`;
+    const what = !all && state.next ? "Every message" : plural(amount, "message");
+    const text = `${what}${whose}${q ? " that the search finds" : ""} ${amount === 1 || state.next ? "is" : "are"} deleted.${all ? "" : " Other mail stays."}`;
+    if (!await confirm({ title: all ? "Delete all mail?" : "Delete all mail shown?", text, action: "Delete all", typed: amount > 100 ? String(amount) : undefined })) return;
+    if (await attempt(() => remove("local/mailbox", shownMail()), all ? "Mailbox emptied" : "Deleted")) { go(["mailbox"], query); load(); }
   };
-  const readAll = async () => { if (await attempt(() => put("local/mailbox", { unread: false }))) load(); };
+  const readAll = async () => { if (await attempt(() => request("PUT", "local/mailbox", { query: shownMail(), body: { unread: false } }))) load(); };
   useKeys({
     Escape: () => selected && go(["mailbox"], query),
     n: () => neighbour(1), p: () => neighbour(-1),
@@ -90,14 +103,15 @@ export default function Mailbox() {
   });
 
   const { counts, rows } = state;
+  const someUnread = q || shownSubaccount() ? rows.some((each) => each.unread) : counts?.unread > 0;
   const nothing = !rows.length && !state.error && !state.loading;
   return html`<div class="page full"><h1 class="visually-hidden">Mailbox</h1><div class="panes ${selected ? "open" : nothing && !q ? "alone" : ""}">
     <section class="pane" aria-label="Messages">
       <header class="pane-head"><span class="pane-title" aria-hidden="true">Mailbox</span>
         <span class="live ${connected ? "on" : ""}">${connected ? "Live" : "Connecting"}</span>
-        ${counts?.unread > 0 && html`<${IconButton} icon="mail-check" kind="ghost small" label="Mark all as read" onClick=${readAll} />`}
-        <${IconButton} icon="trash-2" kind="ghost small" label="Delete all" disabled=${!counts?.messages} onClick=${empty} />
-        <${CurlButton} path="local/mailbox" query=${{ q, details: true, subaccount: shownSubaccount() }} />
+        ${someUnread && html`<${IconButton} icon="mail-check" kind="ghost small" label="Mark all as read" onClick=${readAll} />`}
+        <${IconButton} icon="trash-2" kind="ghost small" label="Delete all" disabled=${!rows.length} onClick=${empty} />
+        <${CurlButton} path="local/mailbox" query=${{ ...shownMail(), details: true }} />
       </header>
       <div class="pane-tools"><div class="toolbar"><${SearchField} label="Search mail" placeholder="Search, such as to:anna is:unread" value=${text} onInput=${setText} /><${SearchHelp} onPick=${(part) => setText(`${text} ${part}`.trim())} /></div></div>
       ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`}

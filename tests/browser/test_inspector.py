@@ -21,7 +21,11 @@ def test_batches_arrive_at_the_inspector_signed_and_again_after_a_failure(
     expect(page.get_by_text("Verifies signatures")).to_be_visible()
     expect(page.get_by_role("link", name="Inspector: orders")).to_be_visible()
     requests = page.get_by_role("list", name="Requests").get_by_role("listitem")
+    # The API tests a webhook before it exists, and so before it has a secret
     expect(requests.filter(has_text="Not signed")).to_have_count(1)
+    requests.filter(has_text="Not signed").get_by_role("link").click()
+    expect(page.get_by_text("This test came before the webhook had a secret")).to_be_visible()
+    page.get_by_role("link", name="Close").click()
     page.get_by_role("button", name="Fail once").click()
     expect(page.get_by_text("Answers 500, once")).to_be_visible()
     service.send("buyer@inspected.example")

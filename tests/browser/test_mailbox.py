@@ -10,6 +10,9 @@ from tests.browser.console import Console
 from tests.browser.hostile_mail import HOSTILE, REPORTS, does_nothing
 from tests.journey.service import Service, eventually
 
+CONTENT = {"from": "hello@example.test", "subject": "Hello", "text": "Hello"}
+GRANTS = ["transmissions/modify", "message_events/view"]
+
 
 def test_a_message_appears_and_its_events_follow(console: Console, service: Service) -> None:
     page = console.open("mailbox")
@@ -62,3 +65,56 @@ def test_hostile_mail_does_nothing(
     page.get_by_role("tab", name="Source").click()
     page.get_by_role("tab", name="HTML").click()
     does_nothing(console, page.frame_locator("iframe"), paths)
+
+
+def test_the_amp_part_of_a_message_is_shown_and_does_nothing(
+    open_console: Callable[..., Console], service: Service, visits: tuple[str, list[str]]
+) -> None:
+    url, paths = visits
+    amp = "<!doctype html>" + HOSTILE.format(url=url).replace("<html>", "<html amp4email>", 1)
+    service.send("victim@amp.example", subject="AMP", html="<p>Plain</p>", amp_html=amp)
+    message = eventually(lambda: service.mailbox(to="victim@amp.example"))[0]
+    console = open_console()
+    console.expected = REPORTS
+    page = console.open(f"mailbox/{message['id']}")
+    expect(page.frame_locator("iframe").get_by_text("Plain")).to_be_visible()
+    page.get_by_role("tab", name="AMP").click()
+    assert console.violations() == []
+    does_nothing(console, page.frame_locator("iframe"), paths)
+
+
+def test_a_subaccount_deletes_and_marks_only_its_own_mail(fresh_console: Console) -> None:
+    service = fresh_console.service
+    body = {"name": "Bakery", "setup_api_key": True, "key_label": "Shop", "key_grants": GRANTS}
+    response = service.request("POST", "/api/v1/subaccounts", body)
+    assert response.status == 200, response.body
+    own = {"recipients": [{"address": "anna@own.example"}], "content": CONTENT}
+    response = service.request(
+        "POST", "/api/v1/transmissions", own, key=response.json["results"]["key"]
+    )
+    assert response.status == 200, response.body
+    service.send("other@office.example", "third@office.example")
+    eventually(lambda: len(service.mailbox()) == 3)
+    page = fresh_console.open("mailbox")
+    page.get_by_label("Act for").select_option("Bakery")
+    expect(page.get_by_text("1 found")).to_be_visible()
+    page.get_by_role("button", name="Mark all as read").click()
+    expect(page.get_by_role("button", name="Mark all as read")).to_have_count(0)
+    assert len(service.mailbox(q="is:unread")) == 2
+    page.get_by_role("button", name="Delete all").click()
+    question = page.get_by_role("dialog", name="Delete all mail shown?")
+    expect(question).to_contain_text("1 message of Bakery is deleted. Other mail stays.")
+    question.get_by_role("button", name="Delete all").click()
+    expect(page.get_by_role("heading", name="No mail yet")).to_be_visible()
+    assert {each["to"] for each in service.mailbox()} == {
+        "other@office.example",
+        "third@office.example",
+    }
+    # A search narrows it as well
+    page.get_by_label("Act for").select_option("Whole account")
+    page.get_by_label("Search mail").fill("to:third")
+    expect(page.get_by_text("1 found")).to_be_visible()
+    page.get_by_role("button", name="Delete all").click()
+    question.get_by_role("button", name="Delete all").click()
+    expect(page.get_by_role("heading", name="No message matches")).to_be_visible()
+    assert [each["to"] for each in service.mailbox()] == ["other@office.example"]

@@ -129,12 +129,15 @@ _DELETED = results(record(deleted=integer()))
 _UNREAD = obj("unread", unread=flag())
 _HTML = content("text/html", text(), about="A page in which nothing runs")
 _IMAGES = (query("images", one_of(["remote"]), "Load remote images"),)
-_LIST = (
+_FILTERS = (
     query("q", text(), "Search, such as `to:ann@inbox.test is:unread -tag:test spring`"),
     query("to", text(), "Whole recipient; `*` stands for any characters"),
     query("from", text(), "Part of the From field or of the envelope sender"),
     query("subject", text(), "Part of the subject"),
     query("subaccount", integer(0), "Subaccount that sent the message, 0 for none"),
+)
+_LIST = (
+    *_FILTERS,
     query("details", one_of(["true"]), f"Add details; at most {MOST_DETAILED} messages then"),
     query("limit", integer(0, MOST_LISTED), f"Most messages; {DEFAULT_LIMIT} without it"),
     query("cursor", text(), "Where the next page begins, as in `links.next`"),
@@ -156,9 +159,12 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     ),
     "PUT /local/mailbox": (
         MailboxEndpoint.flag_all,
-        Operation(results(_COUNTS), body=_UNREAD, refusals=(400,)),
+        Operation(results(_COUNTS), parameters=_FILTERS, body=_UNREAD, refusals=(400,)),
     ),
-    "DELETE /local/mailbox": (MailboxEndpoint.delete_all, Operation(_DELETED)),
+    "DELETE /local/mailbox": (
+        MailboxEndpoint.delete_all,
+        Operation(_DELETED, parameters=_FILTERS, refusals=(400,)),
+    ),
     "GET /local/mailbox/{id}": (
         MailboxEndpoint.show_source,
         Operation(content("message/rfc822", text())),

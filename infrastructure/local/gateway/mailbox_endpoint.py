@@ -6,6 +6,7 @@ No key is needed: the endpoint exists only in the local runtime.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 from urllib.parse import urlencode
 
@@ -80,14 +81,19 @@ class MailboxEndpoint:
         )
 
     def flag_all(self, request: LocalRequest) -> LocalReply:
-        """Flag all messages as read, or as unread."""
+        """Flag all messages that match as read, or as unread."""
         unread = _unread(request)
-        self._mailbox.set_unread(self._mailbox.index.ids(not unread), unread)
+        differing = Condition("NOT unread" if unread else "unread")
+        self._mailbox.set_unread(self._matching([differing, *_conditions(request.query)]), unread)
         return results(self.counts())
 
     def delete_all(self, request: LocalRequest) -> LocalReply:
-        """Delete all messages."""
-        return results({"deleted": self._mailbox.clear()})
+        """Delete all messages that match."""
+        conditions = _conditions(request.query)
+        if not conditions:
+            return results({"deleted": self._mailbox.clear()})
+        deleted = [each for each in self._matching(conditions) if self._mailbox.delete(each)]
+        return results({"deleted": len(deleted)})
 
     def show_source(self, request: LocalRequest) -> LocalReply:
         """Return one message as it was stored."""
@@ -169,6 +175,12 @@ class MailboxEndpoint:
         """Return what a list shows of messages, with their details."""
         details = self._detailer.details([row.id for row in rows])
         return [{**entry_of(row), **_view(details.get(row.id))} for row in rows]
+
+    def _matching(self, conditions: list[Condition]) -> list[str]:
+        """Return the ids of all messages that match, however long their details take."""
+        if any(each.needs_details for each in conditions):
+            self._detailer.complete(None, math.inf)
+        return self._mailbox.index.ids(conditions)
 
     def _row(self, request: LocalRequest) -> Row:
         row = self._mailbox.index.row(request.parameters["id"])

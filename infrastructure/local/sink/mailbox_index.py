@@ -72,13 +72,9 @@ class MailboxIndex:
             terms.append(Condition("id < ?", (before,)))
         if since is not None:
             terms.append(Condition("id >= ?", (since,)))
-        details = " JOIN details USING (id)" if any(each.needs_details for each in terms) else ""
-        where = " AND ".join(f"({each.sql})" for each in terms) or "1"
-        values = [value for each in terms for value in each.values]
-        return self._rows(
-            f"SELECT {COLUMNS} FROM messages{details} WHERE {where} ORDER BY id DESC LIMIT ?",
-            [*values, max(limit, 0)],
-        )
+        source, values = _source(terms)
+        query = f"SELECT {COLUMNS} FROM {source} ORDER BY id DESC LIMIT ?"
+        return self._rows(query, [*values, max(limit, 0)])
 
     def rows_after(self, message_id: str, limit: int) -> list[Row]:
         """The oldest rows with a greater id."""
@@ -144,11 +140,12 @@ class MailboxIndex:
                 ((unread, message_id) for message_id in message_ids),
             )
 
-    def ids(self, unread: bool | None = None) -> list[str]:
-        """The ids of all messages, or of those that are unread, or of those that are not."""
-        where = "" if unread is None else f" WHERE unread = {unread:d}"
+    def ids(self, conditions: Sequence[Condition] = ()) -> list[str]:
+        """The ids of the messages that meet all conditions."""
+        source, values = _source(conditions)
         with self._lock:
-            return [row[0] for row in self._database.execute(f"SELECT id FROM messages{where}")]
+            rows = self._database.execute(f"SELECT id FROM {source}", values)
+            return [row[0] for row in rows]
 
     def take(self, message_id: str) -> bool:
         """Delete one row; tell whether there was one."""
@@ -244,3 +241,11 @@ class MailboxIndex:
     def _discard(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+def _source(conditions: Sequence[Condition]) -> tuple[str, list[str | int]]:
+    """Return what follows FROM for the messages that meet all conditions, and its values."""
+    details = " JOIN details USING (id)" if any(each.needs_details for each in conditions) else ""
+    where = " AND ".join(f"({each.sql})" for each in conditions) or "1"
+    values = [value for each in conditions for value in each.values]
+    return f"messages{details} WHERE {where}", values

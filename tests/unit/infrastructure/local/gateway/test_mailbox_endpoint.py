@@ -249,6 +249,28 @@ def test_messages_are_deleted_one_by_one_and_all_at_once(box: Box) -> None:
     assert box.list()["counts"] == {"messages": 0, "unread": 0}
 
 
+def test_only_messages_that_match_are_flagged_or_deleted(box: Box) -> None:
+    for number in range(250):  # more than are detailed at a time
+        box.add(str(number))
+    box.add_rich()
+    counts = box.client.ask("PUT", "/local/mailbox?subaccount=7", {"unread": False}).results
+    assert counts == {"messages": 251, "unread": 250}
+    assert box.subjects("q=is:read") == ["Grüße"]
+    assert box.client.ask("DELETE", "/local/mailbox?subaccount=8").results == {"deleted": 0}
+    assert box.client.ask("DELETE", "/local/mailbox?subaccount=7").results == {"deleted": 1}
+    path = "/local/mailbox?q=" + quote("subject:24")
+    assert box.client.ask("DELETE", path).results == {"deleted": 13}  # 24, 124, 224, 240 to 249
+    assert box.list()["counts"] == {"messages": 237, "unread": 237}
+
+
+@pytest.mark.parametrize("query", ["q=is:old", "subaccount=x"])
+def test_a_malformed_filter_flags_and_deletes_nothing(box: Box, query: str) -> None:
+    box.add()
+    assert box.client.ask("DELETE", f"/local/mailbox?{query}").status == 400
+    assert box.client.ask("PUT", f"/local/mailbox?{query}", {"unread": False}).status == 400
+    assert box.list()["counts"] == {"messages": 1, "unread": 1}
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 @pytest.mark.parametrize("path", ["", "/content", "/html", "/parts/0"])
 def test_a_message_that_is_not_there_gives_404(box: Box, method: str, path: str) -> None:
