@@ -9,7 +9,7 @@ PIP_WITHOUT_COMPILING := $(PIP) --no-compile
 # The processes of a test run would compile the same modules each, where Python is told to keep nothing
 TEST := env -u PYTHONDONTWRITEBYTECODE $(PYTHON)
 
-.PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots deploy deploy-local
+.PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots wheel deploy deploy-local
 
 STAGE ?= dev
 MINUTES ?= 5
@@ -62,6 +62,10 @@ vendor: .venv/.local-stamp ## Build console/vendor again from npm packages (need
 
 screenshots: .venv/.dev-stamp ## Take pictures of every page of the console into build/screenshots (needs Chromium)
 	@exec $(PYTHON) -m tests.browser.screenshots build/screenshots
+
+wheel: .venv/bin/python ## Build the package that people install into build/dist
+	@rm -rf build/dist
+	@exec $(PYTHON) $(PIP:install=wheel) --no-deps --wheel-dir build/dist .
 
 deploy: .venv/.local-stamp ## Deploy to AWS as STAGE (dev), for ARCHITECTURE (arm64); see docs/deploying.md
 	@exec $(PYTHON) -m infrastructure.deploy --stage $(STAGE) --architecture $(ARCHITECTURE)

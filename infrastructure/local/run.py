@@ -10,10 +10,12 @@ cannot work.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,10 +23,12 @@ from chalicelib.core import aws, settings
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
+from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
+_ADDRESS_FILE = "service.json"
 _WORKER = "infrastructure.local.worker"
 # What the supervisor imports for all processes that it starts later: while the cloud starts, and
 # while the tables are created.
@@ -183,6 +187,24 @@ def announcement(config: LocalConfig) -> str:
     )
 
 
+@contextmanager
+def address_file(config: LocalConfig) -> Iterator[None]:
+    """Tell this user's other programs where the service is, in a file that the block has."""
+    path = config.data_dir / _ADDRESS_FILE
+    address = {
+        "api_url": config.public_url,
+        "api_key": config.api_key,
+        "smtp_host": "localhost",
+        "smtp_port": config.smtp_port,
+        "pid": os.getpid(),
+    }
+    replace_private(path, json.dumps(address))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run until asked to stop; return the exit status."""
     parser = argparse.ArgumentParser(description="Run Postfinch on this machine.")
@@ -210,9 +232,10 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         except StopRequested:
             return 0
-        print(announcement(config), flush=True)
-        supervisor.watch()
-        print("Stopping.", flush=True)
+        with address_file(config):
+            print(announcement(config), flush=True)
+            supervisor.watch()
+            print("Stopping.", flush=True)
     return 0
 
 

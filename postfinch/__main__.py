@@ -1,0 +1,5 @@
+"""Run the command ``postfinch`` as ``python -m postfinch``."""
+
+from postfinch.commands import main
+
+main()

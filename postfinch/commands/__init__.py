@@ -1,0 +1,62 @@
+"""The command ``postfinch``: each module of this package adds its commands to the application.
+
+Exit codes: 0 done; 1 the service refused, or what was waited for did not happen; 2 the command line
+cannot be understood; 3 no service can be reached.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from postfinch import __version__
+from postfinch.commands import profiles, run
+from postfinch.commands.output import fail
+from postfinch.http_api import ApiError, Unreachable
+from postfinch.profiles import NoProfile
+
+REFUSED, UNREACHABLE = 1, 3
+
+app = typer.Typer(
+    name="postfinch",
+    help="Run Postfinch on this machine, and use it here or on a stage in the cloud.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run.run)
+app.add_typer(profiles.app, name="profiles")
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Define the options that come before the name of a command."""
+
+
+def main() -> None:
+    """Run the command of this process's arguments, and end the process."""
+    try:
+        app()
+    except ApiError as error:
+        fail(str(error), REFUSED)
+    except (Unreachable, NoProfile) as error:
+        fail(str(error), UNREACHABLE)
+    except BrokenPipeError:  # `postfinch tail | head`: nobody reads any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(REFUSED)
+    except KeyboardInterrupt:
+        sys.exit(130)

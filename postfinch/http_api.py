@@ -1,0 +1,131 @@
+"""Call the HTTP API of a service, and the routes that only a local service has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+
+Json = Any
+
+_PATIENCE = urllib3.Timeout(connect=10, read=60)
+
+
+class ApiError(Exception):
+    """The service refused a request; ``status`` and ``errors`` are as the API has them."""
+
+    def __init__(self, status: int, errors: list[dict[str, Any]]) -> None:
+        self.status = status
+        self.errors = errors
+        texts = [": ".join(filter(None, (e.get("message"), e.get("description")))) for e in errors]
+        super().__init__("; ".join(filter(None, texts)) or f"the service answered {status}")
+
+
+class Unreachable(Exception):
+    """Nothing answers at the service's address."""
+
+
+class Api:
+    """The API at ``url`` with one key; a subaccount's number acts for that subaccount."""
+
+    def __init__(self, url: str, key: str, subaccount: int | None = None) -> None:
+        self.url = url.rstrip("/")
+        self.key = key
+        self._pool = urllib3.PoolManager(timeout=_PATIENCE, retries=False)
+        self._headers = {"Authorization": key}
+        if subaccount is not None:
+            self._headers["X-SVC-SUBACCOUNT"] = str(subaccount)
+
+    def get(self, path: str, **query: Any) -> Json:
+        """Return the answer to GET: its ``results``, or all of it where there are none."""
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: Json = None, **query: Any) -> Json:
+        """Return the answer to POST."""
+        return self.request("POST", path, body, query)
+
+    def put(self, path: str, body: Json = None, **query: Any) -> Json:
+        """Return the answer to PUT."""
+        return self.request("PUT", path, body, query)
+
+    def delete(self, path: str, body: Json = None, **query: Any) -> Json:
+        """Return the answer to DELETE."""
+        return self.request("DELETE", path, body, query)
+
+    def request(
+        self, method: str, path: str, body: Json = None, query: Mapping[str, Any] | None = None
+    ) -> Json:
+        """Call ``/api/v1<path>`` and return the ``results``; raises ApiError and Unreachable.
+
+        A path that starts with ``/local`` is one of the local service's own routes.
+        """
+        document = self.document(method, path, body, query)
+        if isinstance(document, dict) and "results" in document:
+            return document["results"]
+        return document
+
+    def document(
+        self, method: str, path: str, body: Json = None, query: Mapping[str, Any] | None = None
+    ) -> Json:
+        """Return the whole answer, as parsed JSON; ``None`` if it is empty."""
+        data = self._answer(method, path, body, query).data
+        return json.loads(data) if data else None
+
+    def content(self, path: str) -> bytes:
+        """Return the bytes at a path, whatever they are."""
+        return bytes(self._answer("GET", path, None, None).data)
+
+    def events(self, path: str, **query: Any) -> Iterator[tuple[str, Json]]:
+        """Yield name and data of each server-sent event, for as long as the service sends any."""
+        headers = {**self._headers, "Accept": "text/event-stream"}
+        response = self._send("GET", self._address(path, query), headers=headers, stream=True)
+        name = "message"
+        for line in _lines(response):
+            if line.startswith("event:"):
+                name = line.removeprefix("event:").strip()
+            elif line.startswith("data:"):
+                yield name, json.loads(line.removeprefix("data:"))
+                name = "message"
+
+    def _answer(
+        self, method: str, path: str, body: Json, query: Mapping[str, Any] | None
+    ) -> urllib3.BaseHTTPResponse:
+        address = self._address(path, query)
+        response = self._send(
+            method, address, json=body if body is not None else None, headers=self._headers
+        )
+        if response.status >= 400:
+            raise ApiError(response.status, _errors(response.data))
+        return response
+
+    def _send(
+        self, method: str, address: str, *, stream: bool = False, **arguments: Any
+    ) -> urllib3.BaseHTTPResponse:
+        try:
+            return self._pool.request(method, address, preload_content=not stream, **arguments)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
+
+    def _address(self, path: str, query: Mapping[str, Any] | None) -> str:
+        base = self.url if path.startswith("/local") else f"{self.url}/api/v1"
+        values = {name: value for name, value in (query or {}).items() if value is not None}
+        return f"{base}{path}?{urlencode(values, doseq=True)}" if values else f"{base}{path}"
+
+
+def _errors(data: bytes) -> list[dict[str, Any]]:
+    try:
+        errors = json.loads(data)["errors"]
+    except (ValueError, KeyError, TypeError):
+        return [{"message": data[:200].decode("utf-8", "replace")}]
+    return [error for error in errors if isinstance(error, dict)]
+
+
+def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[str]:
+    rest = b""
+    for piece in response.stream(4096):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8").rstrip("\r")
