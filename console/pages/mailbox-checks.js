@@ -7,6 +7,7 @@ import { Badge } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Loaded } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { Support } from "./mailbox-support.js";
 
 const STATUS = { pass: ["Passed", "good", "check"], warn: ["Improve", "warn", "alert-triangle"], fail: ["Failed", "bad", "circle-x"], none: ["Nothing to check", "", "circle"] };
 const domains = html`<a href=${href(["domains"])}>Domains</a>`;
@@ -40,8 +41,9 @@ const CHECKS = {
 export function Checks({ message }) {
   const path = `local/mailbox/${message.id}/checks`;
   const resource = useResource((signal) => get(path, undefined, { signal }).then((answer) => answer.results), [message.id]);
-  return html`<${Loaded} resource=${resource}>${(checks) => html`<${Card} level=${3} title=${summary(checks)} flush actions=${html`<${CurlButton} path=${path} />`}>
-    <ul class="items" aria-label="Checks">${checks.map((each) => html`<${Check} key=${each.check} check=${each} />`)}</ul><//>`}<//>`;
+  return html`<div class="stack"><${Loaded} resource=${resource}>${(checks) => html`<${Card} level=${3} title=${summary(checks)} flush actions=${html`<${CurlButton} path=${path} />`}>
+    <ul class="items" aria-label="Checks">${checks.map((each) => html`<${Check} key=${each.check} check=${each} />`)}</ul><//>`}<//>
+    ${message.html !== null && html`<${Support} message=${message} />`}</div>`;
 }
 
 function summary(checks) {

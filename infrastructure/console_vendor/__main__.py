@@ -31,6 +31,9 @@ ESBUILD = f"@esbuild/{platform.system().lower()}-" + (
     "arm64" if platform.machine() in ("arm64", "aarch64") else "x64"
 )
 _ICONS = "lucide-static"
+_CLIENT_SUPPORT = "caniemail"
+#: What is in a package beside its own code: its licence
+_DATA_LICENCES = {_CLIENT_SUPPORT: ENTRIES / "caniemail-data-licence.txt"}
 _LICENCE = re.compile(r"licen[cs]e", re.IGNORECASE)
 
 Json = dict[str, Any]
@@ -52,6 +55,8 @@ def build() -> list[str]:
         icons = _icons(work / "node_modules" / _ICONS / "icons")
         (VENDOR / "icons.js").write_text(icons)
         shutil.copyfile(work / "node_modules/uplot/dist/uPlot.min.css", VENDOR / "uplot.css")
+        data = work / "node_modules" / _CLIENT_SUPPORT / "data" / "caniemail.json"
+        (VENDOR / "caniemail.json").write_text(_client_support(json.loads(data.read_text())))
         (VENDOR / "LICENCES.txt").write_text(_licences(lock["packages"], work))
     names = sorted(each.name for each in VENDOR.iterdir() if each != LOCK)
     lock["sha256"] = {name: digest(VENDOR / name) for name in names}
@@ -113,6 +118,33 @@ def _icons(folder: Path) -> str:
     return "\n".join(["export const icons = {", *lines, "};", ""])
 
 
+def _client_support(data: Json) -> str:
+    """Return which features which mail clients support, one letter for each client.
+
+    The letters are those of caniemail: yes, no, almost, unknown; ``-`` if it says nothing. Of each
+    client it is the latest version that counts.
+    """
+    clients = sorted(
+        {(f, p) for each in data["data"] for f, of in each["stats"].items() for p in of}
+    )
+    nice = data["nicenames"]
+    features = {
+        each["slug"]: [each["title"].strip(), "".join(_support(each["stats"], *c) for c in clients)]
+        for each in sorted(data["data"], key=lambda each: str(each["slug"]))
+    }
+    support = {
+        "date": data["last_update_date"][:10],
+        "clients": [[nice["family"][f], nice["platform"][p]] for f, p in clients],
+        "features": features,
+    }
+    return json.dumps(support, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _support(stats: Json, family: str, platform: str) -> str:
+    versions: dict[str, str] = stats.get(family, {}).get(platform, {})
+    return list(versions.values())[-1][0] if versions else "-"
+
+
 def _licences(packages: list[Json], work: Path) -> str:
     texts = []
     for package in sorted(packages, key=lambda each: str(each["name"])):
@@ -120,6 +152,8 @@ def _licences(packages: list[Json], work: Path) -> str:
         files = sorted(each for each in folder.iterdir() if _LICENCE.match(each.name))
         text = files[0].read_text().strip() if files else f"Licence: {package['licence']}"
         texts.append(f"{package['name']} {package['version']}\n\n{text}\n")
+        if extra := _DATA_LICENCES.get(package["name"]):
+            texts.append(extra.read_text())
     return f"\n{'=' * 80}\n\n".join(texts)
 
 

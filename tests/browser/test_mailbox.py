@@ -118,3 +118,31 @@ def test_a_subaccount_deletes_and_marks_only_its_own_mail(fresh_console: Console
     question.get_by_role("button", name="Delete all").click()
     expect(page.get_by_role("heading", name="No message matches")).to_be_visible()
     assert [each["to"] for each in service.mailbox()] == ["other@office.example"]
+
+
+def test_checks_show_which_clients_do_not_support_what_is_used(
+    console: Console, service: Service
+) -> None:
+    html = '<p style="border-radius: 4px; float: left">A</p><video></video>'
+    service.send("checked@support.example", html=html)
+    service.send("plain@support.example", html="<b>Plain</b>")
+    eventually(lambda: len(service.mailbox(to="*@support.example")) == 2)
+    message, plain = (
+        service.mailbox(to=f"{name}@support.example")[0]["id"] for name in ("checked", "plain")
+    )
+    addresses: list[str] = []
+    console.page.on("request", lambda request: addresses.append(request.url))
+    page = console.open(f"mailbox/{message}")
+    expect(page.get_by_role("tab", name="Checks")).to_be_visible()
+    assert not [each for each in addresses if "caniemail" in each]
+    page.get_by_role("tab", name="Checks").click()
+    row = page.get_by_role("row").filter(has_text="border-radius: 4px")
+    expect(row.get_by_role("cell").first).to_contain_text("Outlook (Windows")
+    link = row.get_by_role("link", name="border-radius at caniemail.com")
+    page_of_feature = "https://www.caniemail.com/features/css-border-radius/"
+    expect(link).to_have_attribute("href", page_of_feature)
+    expect(page.get_by_role("row").filter(has_text="<video>")).to_be_visible()
+    console.open(f"mailbox/{plain}?tab=checks")
+    expect(page.get_by_role("heading", name="Every client shows it")).to_be_visible()
+    assert console.violations() == []
+    assert not [each for each in addresses if "caniemail.com" in each]

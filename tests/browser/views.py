@@ -63,6 +63,17 @@ VIEWS = {
 }
 
 
+_HTML = """\
+<style>
+  @media (prefers-color-scheme: dark) { h1 { color: #9db2ff } }
+  .button { display: inline-block; padding: 8px 16px; border-radius: 8px }
+</style>
+<h1>Hello {{name}}</h1>
+<p>Your trial has begun.</p>
+<a class="button" style="background: #dfe5ff" href="https://example.com/start">Start</a>
+"""
+
+
 def fill(service: Service) -> dict[str, str]:
     """Send mail that meets every fate; return the views' addresses once its events are there."""
     set_up(service)
@@ -90,7 +101,7 @@ def _mail(service: Service) -> dict[str, str]:
                 "from": {"email": "hello@example.test", "name": "Ada of Example"},
                 "subject": "Welcome, {{name}}",
                 "text": "Hello {{name}}",
-                "html": '<h1>Hello {{name}}</h1><p>Your trial has begun.</p><a href="https://example.com/start">Start</a>',
+                "html": _HTML,
             },
         },
     )

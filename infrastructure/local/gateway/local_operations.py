@@ -89,6 +89,7 @@ _CHECK = record(
     summary=text(),
     details=array(text()),
 )
+_FEATURE = record(feature=text(), uses=integer(), example=text())
 _ACTION = obj("action", action=one_of(ACTIONS), url=text(), way=one_of(WAYS))
 _STEPS = record(
     action=one_of(ACTIONS),
@@ -192,6 +193,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     ),
     "GET /local/mailbox/{id}/links": (MessageEndpoint.list_links, Operation(results(array(_LINK)))),
     "GET /local/mailbox/{id}/checks": (MessageEndpoint.check, Operation(results(array(_CHECK)))),
+    "GET /local/mailbox/{id}/features": (
+        MessageEndpoint.list_features,
+        Operation(results(array(_FEATURE))),
+    ),
     "POST /local/mailbox/{id}/actions": (
         MessageEndpoint.act,
         Operation(results(_STEPS), body=_ACTION, refusals=(400, 409, 502)),

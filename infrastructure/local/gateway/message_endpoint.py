@@ -18,8 +18,9 @@ from infrastructure.local.gateway.local_api import (
     results,
 )
 from infrastructure.local.messages.checks import checks_of
+from infrastructure.local.messages.features import features_of
 from infrastructure.local.messages.links import links_of
-from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.messages.parts import HTML, StoredMessage
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
@@ -41,6 +42,7 @@ class MessageEndpoint:
         return [
             LocalRoute("GET", f"{_MESSAGE}/links", self.list_links),
             LocalRoute("GET", f"{_MESSAGE}/checks", self.check),
+            LocalRoute("GET", f"{_MESSAGE}/features", self.list_features),
             LocalRoute("POST", f"{_MESSAGE}/actions", self.act),
         ]
 
@@ -51,6 +53,11 @@ class MessageEndpoint:
     def check(self, request: LocalRequest) -> LocalReply:
         """Check a message as a mailbox provider would."""
         return results([check._asdict() for check in checks_of(self._message(request))])
+
+    def list_features(self, request: LocalRequest) -> LocalReply:
+        """List the features of HTML and CSS that a message uses, as caniemail.com names them."""
+        html = self._message(request).body(HTML)
+        return results([feature._asdict() for feature in features_of(html)])
 
     def act(self, request: LocalRequest) -> LocalReply:
         """Act as the recipient of a message."""
