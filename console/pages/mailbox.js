@@ -120,7 +120,7 @@ export default function Mailbox() {
       : html`<${Empty} icon="inbox" title="No mail yet" actions=${html`<${Button} kind="primary" href=${href(["overview"])}>Send the first message<//>`}>Everything that this service sends is caught here, and nothing leaves this machine. New mail appears at once.<//>`)
     : !state.error && html`<${List} label="Messages" rows=${rows} id=${(row) => row.id} link=${(row) => href(["mailbox", row.id], query)} active=${selected} columns=${COLUMNS} plain
         rowHeight=${76} narrowHeight=${76} onEnd=${more} name=${(row) => `${row.unread ? "Unread: " : ""}${row.subject || "No subject"}, to ${row.to}`} cells=${(row) => html`<${Row} row=${row} />`}
-        foot=${html`<p class="grid-foot num">${q || shownSubaccount() ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread && !shownSubaccount() ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
+        foot=${html`<p class="grid-foot num">${q || shownSubaccount() ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread && !q && !shownSubaccount() ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
     </section>
     ${selected ? html`<section class="pane" aria-label="Message"><${MessageView} key=${selected} id=${selected} onClose=${() => go(["mailbox"], query)} onDrop=${() => drop(selected)} mark=${mark} neighbour=${neighbour} /></section>`
     : !(nothing && !q) && html`<section class="pane wide-only" aria-label="Message"><${Empty} icon="mail-open" title="No message selected"><kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>Enter</kbd> opens.<//></section>`}

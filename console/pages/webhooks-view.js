@@ -4,7 +4,8 @@ import { get, post, remove } from "../core/api.js";
 import { exactTime, number, plural } from "../core/format.js";
 import { useInterval, useResource } from "../core/resource.js";
 import { go, href } from "../core/router.js";
-import { may } from "../core/service.js";
+import { may, subaccountName } from "../core/service.js";
+import { AUTH, sourceName, webhookPath } from "../core/webhooks.js";
 import { Badge, Button, Copyable, Time } from "../parts/controls.js";
 import { Code, CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
@@ -15,7 +16,7 @@ import { BatchView, outcome } from "./webhooks-batch.js";
 import { WebhookForm } from "./webhooks-form.js";
 
 export function WebhookView({ id, batch }) {
-  const path = `api/v1/webhooks/${encodeURIComponent(id)}`;
+  const path = webhookPath(id);
   const webhook = useResource((signal) => get(path, undefined, { signal }), [id]);
   const batches = useResource((signal) => get(`${path}/batch-status`, { limit: 200 }, { signal }), [id]);
   const narrow = useNarrow();
@@ -34,8 +35,10 @@ function Facts({ webhook }) {
   return html`<${Card} title="Settings"><dl class="facts">
     <dt>State</dt><dd>${webhook.active ? "Active" : "Inactive"}</dd>
     <dt>Events</dt><dd class="row wraps">${webhook.events.map((each) => html`<${Badge} key=${each}>${each}<//>`)}</dd>
-    <dt>Of</dt><dd>${webhook.subaccount_id === -1 ? "The account and all subaccounts" : webhook.subaccount_id === 0 ? "The account itself" : `Subaccount ${webhook.subaccount_id}`}</dd>
-    <dt>Authentication</dt><dd>${{ none: "None", basic: "User name and password", oauth2: "OAuth 2.0" }[webhook.auth_type]}</dd>
+    <dt>Of</dt><dd>${sourceName(webhook.subaccount_id)}</dd>
+    ${webhook.exception_subaccounts?.length > 0 && html`<dt>Except</dt><dd>${webhook.exception_subaccounts.map(subaccountName).join(", ")}</dd>`}
+    <dt>Authentication</dt><dd>${AUTH.find(([each]) => each === webhook.auth_type)?.[1]}</dd>
+    ${Object.keys(webhook.custom_headers ?? {}).length > 0 && html`<dt>Custom headers</dt><dd class="mono wrap">${Object.keys(webhook.custom_headers).join(", ")}</dd>`}
     <dt>Signed</dt><dd>${webhook.signed ? "Yes, as Standard Webhooks describes" : "No"}</dd>
     <dt>Id</dt><dd><${Copyable} text=${webhook.id} /></dd></dl><//>`;
 }
@@ -56,11 +59,16 @@ function Actions({ webhook, path, reload }) {
     if (webhook.signed && !(await confirm({ title: "Make another signing secret?", text: "The former one stays in use for a day, so that receivers can change over.", action: "Make secret" }))) return;
     await attempt(async () => { setSecret((await post(`${path}/signing-secret`)).results.signing_secret); reload(); });
   };
+  const stopSigning = async () => {
+    if (!(await confirm({ title: "Stop signing?", text: "Batches carry no signature from now on, and every signing secret of this webhook is forgotten. Receivers that verify signatures refuse them.", action: "Stop signing" }))) return;
+    if (await attempt(() => remove(`${path}/signing-secret`), "Batches are not signed any more")) reload();
+  };
   const destroy = async () => {
     if (!(await confirm({ title: `Delete ${webhook.name}?`, text: "It gets no more events. Batches that are queued are still posted." }))) return;
     if (await attempt(() => remove(path), "Deleted")) go(["webhooks"]);
   };
   return html`<${Button} icon="send" busy=${busy} onClick=${test}>Test<//><${Button} icon="key" onClick=${sign}>Signing secret<//>
+    ${webhook.signed && html`<${Button} icon="x" onClick=${stopSigning}>Stop signing<//>`}
     <${Button} icon="pencil" onClick=${() => setChanging(true)}>Change<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
     ${changing && html`<${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />`}
     ${secret && html`<${Dialog} title="Signing secret" onClose=${() => setSecret("")}><p class="soft">Copy it now: it is shown this once. Receivers verify batches with it.</p><${Code} text=${secret} label="Secret" /><//>`}`;

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import expect
 
-from tests.browser.console import Console
+from tests.browser.console import NARROW, Console
 from tests.browser.test_templates import make, preview, write
 from tests.journey.service import Service
 
@@ -76,3 +78,14 @@ def test_an_empty_part_is_removed_and_a_snippet_is_shared(
     snippet = service.request("GET", path).json["results"]
     assert snippet["content"] == {"html": "<p>Hi</p>"}
     assert snippet["shared_with_subaccounts"] is True
+
+
+def test_ids_in_a_table_are_whole_on_a_phone(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    body = {"id": "legal-notice", "name": "Legal notice", "content": {"text": "Hi"}}
+    assert service.request("POST", "/api/labs/snippets", body).status == 200
+    page = open_console(size=NARROW).open("templates/snippets?q=legal")
+    text = page.get_by_role("cell", name="legal-notice").locator(".clip")
+    expect(text).to_be_attached()
+    assert text.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
