@@ -79,11 +79,28 @@ function extensions(codemirror, { label, language, readOnly }) {
     { tag: [tags.comment, tags.angleBracket, tags.punctuation], color: "var(--text-soft)" },
   ]);
   return [
-    basicSetup, lintGutter(), EditorView.lineWrapping, EditorView.theme(THEME), syntaxHighlighting(colours), expressions(codemirror),
+    replaceBySelf(EditorView), basicSetup, lintGutter(), EditorView.lineWrapping, EditorView.theme(THEME), syntaxHighlighting(colours), expressions(codemirror),
     EditorView.contentAttributes.of({ "aria-label": label }),
     language === "json" ? codemirror.json() : language === "html" ? codemirror.html() : [],
     readOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [],
   ];
+}
+
+/**
+ * Replace a selection in the state, not in the page. A browser that replaces coloured text keeps its
+ * looks in a `style` attribute, which the policy of the page blocks and reports.
+ */
+function replaceBySelf(EditorView) {
+  return EditorView.domEventHandlers({
+    beforeinput(event, view) {
+      const { main, ranges } = view.state.selection;
+      if (event.inputType !== "insertText" || !event.data || event.isComposing || view.composing || ranges.every((each) => each.empty)) return false;
+      const insert = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+      const isHandled = view.state.facet(EditorView.inputHandler).some((handle) => handle(view, main.from, main.to, event.data, insert));
+      if (!isHandled && !view.state.readOnly) view.dispatch(insert());
+      return true;
+    },
+  });
 }
 
 /** Colour what is between braces as the template language's. */

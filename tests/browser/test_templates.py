@@ -18,11 +18,13 @@ def preview(page: Page) -> FrameLocator:
 
 
 def write(page: Page, name: str, text: str) -> None:
-    """Replace what an editor holds, by keyboard: Playwright's own way leaves styles behind."""
+    """Replace what an editor holds."""
     page.get_by_role("textbox", name=name, exact=True).focus()
-    for key in ("Control+a", "Delete"):
-        page.keyboard.press(key)
-    page.keyboard.insert_text(text)
+    page.keyboard.press("Control+a")
+    if text:
+        page.keyboard.insert_text(text)
+    else:
+        page.keyboard.press("Delete")
 
 
 def make(service: Service, template_id: str, **content: str) -> None:
@@ -93,6 +95,34 @@ def test_edits_outlive_another_page_and_a_template_is_deleted_by_its_name(
     question.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="Templates", level=1)).to_be_visible()
     assert service.request("GET", "/api/v1/templates/farewell").status == 404
+
+
+def test_coloured_text_is_replaced_without_a_style_of_the_browser(
+    console: Console, service: Service
+) -> None:
+    """A browser keeps the looks of text that it replaces in a style, which the policy blocks."""
+    make(service, "replaced", html='<h1 class="head">Dear {{guest}}</h1>\n<p>{{if paid}}Yes{{end}}')
+    console.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = console.open("templates/edit/replaced")
+    editor = page.get_by_role("textbox", name="HTML", exact=True)
+    lines = editor.locator(".cm-line")
+    for text in ("<p>{{first}}</p>\n<b>one</b>", "<p>{{second}}</p>\n<b>two</b>"):
+        expect(editor).to_be_visible()
+        write(page, "HTML", text)
+        expect(lines).to_have_text(text.split("\n"))
+    page.evaluate("navigator.clipboard.writeText('<i>{{pasted}}</i>')")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+v")
+    expect(lines).to_have_text(["<i>{{pasted}}</i>"])
+    page.keyboard.press("Control+a")
+    page.keyboard.type("(")  # what closes brackets still gets the key
+    expect(lines).to_have_text(["(<i>{{pasted}}</i>)"])
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Hi")
+    expect(lines).to_have_text(["Hi"])
+    page.keyboard.press("Control+z")
+    expect(lines).to_have_text(["(<i>{{pasted}}</i>)"])
+    assert console.complaints == []
 
 
 def test_the_preview_of_a_hostile_template_does_nothing(
