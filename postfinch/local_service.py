@@ -17,12 +17,19 @@ ADDRESS_FILE = "service.json"
 
 @dataclass(frozen=True, slots=True)
 class LocalService:
-    """Where a running service can be reached, and its primary account's key."""
+    """Where a running service can be reached, and its primary account's key.
+
+    The ports under TLS are 0 where there are none; their certificates are signed by the one in the
+    file ``authority``.
+    """
 
     api_url: str
     api_key: str
     smtp_host: str
     smtp_port: int
+    api_tls_port: int = 0
+    smtp_tls_port: int = 0
+    authority: str = ""
 
 
 def find(data_dir: Path) -> LocalService | None:

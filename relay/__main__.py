@@ -19,7 +19,7 @@ from relay.services import Inbound, Submission
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.tls import CertificateFiles, TlsContexts, self_signed
 
-_MOST_LISTENERS = 2
+_MOST_LISTENERS = 3
 # Files that a process has open besides its clients' connections.
 _OTHER_FILES = 100
 # Recipients of one report: the smallest limit that RFC 5321 4.5.3.1.8 allows.
@@ -67,8 +67,14 @@ def listeners(current: Settings) -> list[Listener]:
     )
     tls = TlsContexts(_certificate(current))
     submission = Listener(config, Submission(ApiKeyAuthenticator(), TransmissionAcceptor()), tls)
+    of_senders = [submission]
+    if current.relay_tls_ports:
+        ports = _ports(current.relay_tls_ports)
+        of_senders.append(
+            replace(submission, config=replace(config, ports=ports, implicit_tls=True))
+        )
     if not current.relay_inbound_ports:
-        return [submission]
+        return of_senders
     reports = ReportAcceptor()
     inbound = replace(
         config,
@@ -77,7 +83,7 @@ def listeners(current: Settings) -> list[Listener]:
         max_message=current.max_message_bytes + MIB,
         max_recipients=_MOST_REPORT_RECIPIENTS,
     )
-    return [Listener(inbound, Inbound(reports.is_served, reports), tls), submission]
+    return [Listener(inbound, Inbound(reports.is_served, reports), tls), *of_senders]
 
 
 def _ports(numbers: str) -> tuple[int, ...]:

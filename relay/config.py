@@ -20,6 +20,8 @@ class RelayConfig:
     """The ports to bind; 0 picks a free one."""
     reuse_port: bool = False
     """Let several processes listen on the same ports (SO_REUSEPORT)."""
+    implicit_tls: bool = False
+    """Connections are under TLS from the first octet on (RFC 8314 3.3), without STARTTLS."""
     require_tls: bool = True
     """Offer and accept AUTH only after STARTTLS."""
 

@@ -63,11 +63,13 @@ class Connection(SMTP):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the client in and greet it."""
+        is_upgrade = self.tls_active
+        self.tls_active = is_upgrade or self.config.implicit_tls
         self.peer_ip = _address_of(transport.get_extra_info("peername"))
         self.context.counters.connections += 1
         self.admitted = self.context.connections.admit(self)
         super().connection_made(transport)
-        if not self.tls_active:
+        if not is_upgrade:
             self._handler_coroutine.add_done_callback(self._release)
 
     def connection_lost(self, error: Exception | None) -> None:

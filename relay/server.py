@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from relay.config import RelayConfig
 from relay.counters import Counters
@@ -48,8 +49,9 @@ class RelayServer:
 
         `failed_logins` are the counts that this relay shares with others.
         """
-        if tls is None and config.require_tls and service.takes_logins:
-            raise ValueError("require_tls needs a certificate")
+        needs_tls = config.implicit_tls or (config.require_tls and service.takes_logins)
+        if tls is None and needs_tls:
+            raise ValueError("implicit_tls and require_tls need a certificate")
         self.counters = Counters()
         self.ports: tuple[int, ...] = ()
         self._config = config
@@ -81,11 +83,19 @@ class RelayServer:
         self.ports = tuple(each.getsockname()[1] for each in sockets)
         factory = functools.partial(RelaySession, self._context, loop)
         for listener in sockets:
-            server = await loop.create_server(factory, sock=listener, backlog=_BACKLOG)
+            server = await loop.create_server(
+                factory, sock=listener, backlog=_BACKLOG, **self._tls_arguments()
+            )
             self._listeners.append(server)
         self._recorder = loop.create_task(self._record())
         fields = {"ports": list(self.ports), "process_id": os.getpid()}
         logger.info("relay listening", extra={"fields": fields})
+
+    def _tls_arguments(self) -> dict[str, Any]:
+        tls = self._context.tls
+        if tls is None or not self._config.implicit_tls:
+            return {}
+        return {"ssl": tls.following(), "ssl_handshake_timeout": self._config.idle_seconds}
 
     async def drain(self) -> None:
         """Stop listening, let messages under way finish, then end every connection."""

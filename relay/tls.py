@@ -14,6 +14,7 @@ import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -58,6 +59,19 @@ class TlsContexts:
                 extra={"fields": {"file": str(self._files.certificate)}},
             )
         return self._context
+
+    def following(self) -> ssl.SSLContext:
+        """Return a context for a port that is under TLS from the first octet on.
+
+        Each handshake uses the context that is current then.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.sni_callback = self._use_current
+        return context
+
+    def _use_current(self, connection: Any, name: str | None, context: ssl.SSLContext) -> None:
+        connection.context = self.current()
 
     def _state(self) -> tuple[tuple[int, int, int], ...]:
         stats = [os.stat(path) for path in (self._files.certificate, self._files.key)]

@@ -182,6 +182,11 @@ class Settings:
     relay_ports: str = _setting(
         "587,2525", "Ports on which the relay takes mail from senders, comma-separated"
     )
+    relay_tls_ports: str = _setting(
+        "",
+        "Ports on which senders speak TLS from the first byte on (465), comma-separated. "
+        "Empty: none",
+    )
     relay_inbound_ports: str = _setting(
         "25",
         "Ports on which the relay takes bounces, complaints and unsubscribe mails, "

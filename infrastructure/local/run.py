@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from chalicelib.core import aws, settings
+from infrastructure.local import certificates
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
@@ -51,6 +52,7 @@ Postfinch is ready.
   API       {url}/api/v1
   API key   {key}
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
+  TLS       {tls} (trust {authority})
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir} (logs in {data_dir}/logs)
@@ -182,9 +184,17 @@ def announcement(config: LocalConfig) -> str:
         key=config.api_key,
         fragment=quote(config.api_key, safe=""),
         smtp_port=config.smtp_port,
+        tls=_tls_addresses(config),
+        authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         message=_MESSAGE,
     )
+
+
+def _tls_addresses(config: LocalConfig) -> str:
+    https = f"https://localhost:{config.api_tls_port}" if config.api_tls_port else ""
+    smtps = f"smtps://localhost:{config.smtp_tls_port}" if config.smtp_tls_port else ""
+    return " and ".join(filter(None, (https, smtps))) or "off"
 
 
 @contextmanager
@@ -196,6 +206,9 @@ def address_file(config: LocalConfig) -> Iterator[None]:
         "api_key": config.api_key,
         "smtp_host": "localhost",
         "smtp_port": config.smtp_port,
+        "api_tls_port": config.api_tls_port,
+        "smtp_tls_port": config.smtp_tls_port,
+        "authority": str(certificates.files(config.data_dir).authority),
         "pid": os.getpid(),
     }
     replace_private(path, json.dumps(address))

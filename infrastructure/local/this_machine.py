@@ -42,8 +42,13 @@ def reason_to_refuse(
         return "Host names another machine"
     own_sites = (b"none", b"same-origin") if own_pages else (b"none",)
     for name, value in headers:
-        if name == b"origin" and not (own_pages and value.lower() == b"http://" + hosts[0].lower()):
+        if name == b"origin" and not (own_pages and value.lower() in _origins(hosts[0])):
             return "the request comes from a web page of another origin"
         if name == b"sec-fetch-site" and not other_pages_read and value not in own_sites:
             return "the request comes from a web page of another site"
     return ""
+
+
+def _origins(host: bytes) -> tuple[bytes, bytes]:
+    """Return the origins of pages that a port serves itself."""
+    return b"http://" + host.lower(), b"https://" + host.lower()

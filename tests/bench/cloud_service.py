@@ -17,8 +17,8 @@ from chalicelib.api_keys import model as keys
 from chalicelib.core.settings import settings
 from infrastructure.bootstrap import first_start
 from tests.bench.local_cloud import local_cloud
+from tests.free_ports import free_port
 from tests.http_target import serving
-from tests.unit.infrastructure.clouds import free_port
 
 Json = dict[str, Any]
 

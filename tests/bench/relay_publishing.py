@@ -25,7 +25,8 @@ from infrastructure.local.supervisor.probes import greets_by_smtp
 from relay.tls import CertificateFiles
 from tests.bench.local_cloud import local_cloud
 from tests.bench.relay_session import CONNECTIONS, send_all
-from tests.journey.service import ROOT, eventually, free_port
+from tests.free_ports import free_port
+from tests.journey.service import ROOT, eventually
 
 KEY = keys.draw_key()
 SIZE = 5_000

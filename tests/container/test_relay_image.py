@@ -17,7 +17,8 @@ import boto3
 import pytest
 
 from tests.container.engine import BASE, Engine
-from tests.journey.service import eventually, free_port
+from tests.free_ports import free_port
+from tests.journey.service import eventually
 
 KEY = "container-key"
 MESSAGE = "From: hello@example.test\r\nTo: you@inbox.test\r\nSubject: s\r\n\r\nHello\r\n"

@@ -26,8 +26,9 @@ from infrastructure.deploy_local import use
 from infrastructure.local.supervisor.probes import answers_http
 from infrastructure.local.worker.events import scheduled_event
 from infrastructure.package import Package
+from tests.free_ports import free_port
 from tests.http_response import Response
-from tests.unit.infrastructure.clouds import eventually, free_port
+from tests.unit.infrastructure.clouds import eventually
 
 STAGE = "blue"
 KEY = "key-of-the-first-account"

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import eventually, free_port
+from tests.free_ports import free_port
+from tests.journey.service import eventually
 
 
 class Installed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,19 +23,13 @@ from botocore.session import get_session
 from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, read_secret
 from infrastructure.local.supervisor.environment import InternalPorts
 from tests.cloud_requests import signed_get
+from tests.free_ports import free_port
 from tests.http_response import Response
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "journey-key"
 # Longer than anything takes on a busy machine: only what never happens fails
 PATIENCE = 300.0
-
-
-def free_port() -> int:
-    """Return a port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:

@@ -79,7 +79,7 @@ def test_the_django_settings_send_mail(service: Service) -> None:
         "-c",
         program,
         DJANGO_SETTINGS_MODULE="settings",
-        SSL_CERT_FILE=str(service.data_dir / "tls" / "relay-cert.pem"),
+        SSL_CERT_FILE=str(service.data_dir / "tls" / "authority.pem"),
     )
     assert output.strip() == "1"
     assert eventually(lambda: service.mailbox(to="ann+django@inbox.test"))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import smtplib
+import ssl
 from typing import Any
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 from tests.journey.live_stream import Listener
 from tests.journey.service import Service, eventually
@@ -192,3 +196,21 @@ def test_no_other_site_reads_or_changes_what_is_local(service: Service) -> None:
             ("PUT", "/local/dns/a.test"),
         ):
             assert service.request(method, path, key=None, headers=headers).status == 403
+
+
+def test_clients_that_insist_on_tls_reach_the_api_the_console_and_the_relay(
+    service: Service,
+) -> None:
+    address = json.loads((service.data_dir / "service.json").read_text())
+    trust = ssl.create_default_context(cafile=address["authority"])
+    url = f"https://localhost:{address['api_tls_port']}"
+    request = Request(f"{url}/api/v1/account", headers={"Authorization": address["api_key"]})
+    for target in (request, f"{url}/console/", f"{url}/local/mailbox"):
+        with urlopen(target, context=trust) as response:
+            assert response.status == 200
+    with smtplib.SMTP_SSL("localhost", address["smtp_tls_port"], context=trust) as client:
+        client.login("SMTP_Injection", address["api_key"])
+        message = "From: a@example.test\r\nSubject: Sealed\r\n\r\nHello\r\n"
+        client.sendmail("a@example.test", ["secure@inbox.test"], message)
+    (arrived,) = service.arrived("secure@inbox.test")
+    assert b"Subject: Sealed" in arrived

@@ -1,6 +1,6 @@
 """Run the HTTP server of the local runtime: ``python -m infrastructure.local.gateway``.
 
-It serves on ``API_PORT`` of ``API_HOST`` (loopback by default):
+It serves on ``API_PORT`` of ``API_HOST`` (loopback by default), and under TLS on ``API_TLS_PORT``:
 
 - the whole application, through the same gateway events as on AWS
 - ``GET /``, which leads to the console
@@ -20,10 +20,11 @@ import uvicorn
 from app import app
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
+from infrastructure.local import certificates
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.gateway import description_endpoint, local_api
-from infrastructure.local.gateway.application import Gateway, server
+from infrastructure.local.gateway.application import Gateway, TlsPort, server
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
 from infrastructure.local.gateway.live_feed import LiveFeed
@@ -57,8 +58,13 @@ def main() -> None:
         extra={local_api.PREFIX: local_endpoints(data_dir, lambda: http_server.should_exit)},
     )
     host, port = os.environ.get("API_HOST", "127.0.0.1"), int(os.environ["API_PORT"])
-    http_server = server(gateway, host=host, port=port)
+    http_server = server(gateway, host=host, port=port, tls=_tls_port(data_dir))
     http_server.run()
+
+
+def _tls_port(data_dir: Path) -> TlsPort | None:
+    port = int(os.environ.get("API_TLS_PORT", "0"))
+    return TlsPort(port, certificates.server_context(data_dir)) if port else None
 
 
 def local_endpoints(data_dir: Path, is_stopping: Callable[[], bool]) -> LocalApi:

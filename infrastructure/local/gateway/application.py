@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
-from typing import Any
+from socket import socket
+from ssl import SSLContext
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -27,6 +30,13 @@ from infrastructure.local.this_machine import reason_to_refuse
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _BODILESS = (204, 304)
+
+
+class TlsPort(NamedTuple):
+    """A port that speaks HTTPS, and the context with its certificate."""
+
+    port: int
+    context: SSLContext
 
 
 class Gateway:
@@ -146,9 +156,37 @@ def _for_this_machine(handler: AsgiCallable) -> AsgiCallable:
     return serve
 
 
-def server(asgi: AsgiCallable, *, host: str, port: int) -> uvicorn.Server:
+class _Server(uvicorn.Server):
+    """A server that may speak TLS on a second port."""
+
+    def __init__(self, config: uvicorn.Config, tls: TlsPort | None) -> None:
+        super().__init__(config)
+        self._tls = tls
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Listen on both ports."""
+        await super().startup(sockets)
+        if self._tls is None or self.should_exit:
+            return
+        protocol_class: Any = self.config.http_protocol_class
+        protocol = functools.partial(
+            protocol_class,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        self.servers.append(
+            await asyncio.get_running_loop().create_server(
+                protocol, self.config.host, self._tls.port, ssl=self._tls.context
+            )
+        )
+
+
+def server(
+    asgi: AsgiCallable, *, host: str, port: int, tls: TlsPort | None = None
+) -> uvicorn.Server:
     """Make the HTTP server of ``asgi``; run it with ``run()`` or ``await serve()``."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             asgi,
             host=host,
@@ -164,7 +202,8 @@ def server(asgi: AsgiCallable, *, host: str, port: int) -> uvicorn.Server:
             log_config=None,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=10,
-        )
+        ),
+        tls,
     )
 
 

@@ -1,11 +1,16 @@
 """Read the local runtime's environment, and make that of its processes.
 
-========== ======== =============================================================================
-API_PORT   8080     port of everything HTTP
-SMTP_PORT  2525     port of the relay
-API_KEY             the primary account's key; without it the first start makes one and keeps it
-DATA_DIR   .local/  directory of all state; delete it for a fresh start
-========== ======== =============================================================================
+============= ======== ==========================================================================
+API_PORT      8080     port of everything HTTP
+SMTP_PORT     2525     port of the relay
+API_TLS_PORT  8443     port of the same under TLS; 0 for none
+SMTP_TLS_PORT 2465     port of the relay under TLS from the first byte on; 0 for none
+API_KEY                the primary account's key; without it the first start makes one and keeps it
+DATA_DIR      .local/  directory of all state; delete it for a fresh start
+============= ======== ==========================================================================
+
+The ports under TLS have these numbers if the port in the clear has its default and they are free.
+Otherwise the first start chooses others and keeps them.
 
 Any setting of :class:`chalicelib.core.settings.Settings` may be set too, and wins over the value
 that the local runtime would use. AWS variables of the caller are not passed on: nothing of the
@@ -24,10 +29,11 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 
 from chalicelib.core import settings
-from infrastructure.local import notices
+from infrastructure.local import certificates, notices
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.private_files import replace_private
@@ -53,12 +59,18 @@ class NotRunning(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class InternalPorts:
-    """Ports on loopback that only the runtime's own processes use, kept in ``ports.json``."""
+    """Ports that the runtime chose itself, kept in ``ports.json``.
+
+    Only its own processes use them, but for ``https`` and ``smtps``, which wait for a user whose
+    choice of ports leaves none for TLS.
+    """
 
     cloud: int
     sink: int
     dns: int
     inbound: int
+    https: int
+    smtps: int
 
     @property
     def cloud_url(self) -> str:
@@ -87,6 +99,8 @@ class LocalConfig:
 
     api_port: int
     smtp_port: int
+    api_tls_port: int
+    smtp_tls_port: int
     api_key: str
     data_dir: Path
     ports: InternalPorts
@@ -121,6 +135,8 @@ class LocalConfig:
             **aws_environment(self.ports.cloud_url, self.cloud_secret),
             "API_PORT": str(self.api_port),
             "SMTP_PORT": str(self.smtp_port),
+            "API_TLS_PORT": str(self.api_tls_port),
+            "SMTP_TLS_PORT": str(self.smtp_tls_port),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PYTHONUNBUFFERED": "1",
@@ -129,6 +145,7 @@ class LocalConfig:
         }
 
     def _local_settings(self) -> dict[str, str]:
+        certificate = certificates.files(self.data_dir)
         values = {
             **settings.local_values(),
             "SECRET_KEY": self.secret_key,
@@ -139,7 +156,9 @@ class LocalConfig:
             "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
             "RELAY_PORTS": str(self.smtp_port),
             "RELAY_INBOUND_PORTS": str(self.ports.inbound),
-            "RELAY_TLS_DIRECTORY": str(self.data_dir / "tls"),
+            "RELAY_TLS_PORTS": str(self.smtp_tls_port or ""),
+            "RELAY_CERTIFICATE": str(certificate.certificate),
+            "RELAY_KEY": str(certificate.key),
         }
         if "SMARTHOST" in self.environ or "TRANSPORT" in self.environ:
             # Plain text is for the sink on loopback, not for a host of the caller's choice.
@@ -155,8 +174,13 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     """Read ``environ``, make the data directory and take it; raises :class:`ConfigError`."""
     api_port = _public_port(environ, "API_PORT", 8080)
     smtp_port = _public_port(environ, "SMTP_PORT", 2525)
-    if api_port == smtp_port:
-        raise ConfigError(f"API_PORT and SMTP_PORT are both {api_port}: they must differ")
+    tls_ports = {
+        name: _public_port(environ, name, 0, lowest=0)
+        for name in ("API_TLS_PORT", "SMTP_TLS_PORT")
+        if environ.get(name)
+    }
+    public_ports = {"API_PORT": api_port, "SMTP_PORT": smtp_port, **tls_ports}
+    _require_different(public_ports)
     try:
         settings.load(environ)
     except ValueError as error:
@@ -166,14 +190,23 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     lock = _take(data_dir)
     leftovers.end(data_dir / _PIDS_FILE)
     try:
-        for name, port in (("API_PORT", api_port), ("SMTP_PORT", smtp_port)):
-            _require_free(name, port)
+        for name, port in public_ports.items():
+            if port:
+                _require_free(name, port)
+        ports = choose_ports(data_dir, exclude=tuple(public_ports.values()))
+        certificates.provide(data_dir)
         return LocalConfig(
             api_port=api_port,
             smtp_port=smtp_port,
+            api_tls_port=tls_ports.get(
+                "API_TLS_PORT", _usual_or(8443, ports.https, usual=api_port == 8080)
+            ),
+            smtp_tls_port=tls_ports.get(
+                "SMTP_TLS_PORT", _usual_or(2465, ports.smtps, usual=smtp_port == 2525)
+            ),
             api_key=api_key or _stored_api_key(data_dir / "api_key"),
             data_dir=data_dir,
-            ports=choose_ports(data_dir, exclude=(api_port, smtp_port)),
+            ports=ports,
             secret_key=_stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
@@ -248,11 +281,22 @@ def _is_usable(port: int, used: set[int]) -> bool:
     return port not in used and is_free(port, socket.SOCK_STREAM, socket.SOCK_DGRAM)
 
 
-def _public_port(environ: Mapping[str, str], name: str, default: int) -> int:
+def _public_port(environ: Mapping[str, str], name: str, default: int, lowest: int = 1) -> int:
     text = environ.get(name) or str(default)
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
-        raise ConfigError(f"{name}={text!r} is not a port number (1 to 65535)")
+    if not (text.isascii() and text.isdigit() and lowest <= int(text) <= 65_535):
+        raise ConfigError(f"{name}={text!r} is not a port number ({lowest} to 65535)")
     return int(text)
+
+
+def _require_different(ports: Mapping[str, int]) -> None:
+    for (name, port), (other, same) in combinations(ports.items(), 2):
+        if port and port == same:
+            raise ConfigError(f"{name} and {other} are both {port}: they must differ")
+
+
+def _usual_or(number: int, other: int, *, usual: bool) -> int:
+    """Return the usual number of a port if it is to be used and free, or the other one."""
+    return number if usual and is_free(number, socket.SOCK_STREAM) else other
 
 
 def _require_free(name: str, port: int) -> None:

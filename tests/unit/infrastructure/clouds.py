@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,18 +17,12 @@ from botocore.config import Config
 
 from infrastructure.local.supervisor.probes import answers_http
 from tests.cloud_requests import signed_get
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 # Longer than anything takes on a busy machine: only what never happens fails
 DEADLINE = 120.0
 T = TypeVar("T")
-
-
-def free_port() -> int:
-    """Return a port that nothing listens on now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def eventually(condition: Callable[[], T], seconds: float = DEADLINE) -> T:

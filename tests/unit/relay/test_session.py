@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import smtplib
+import socket
 import ssl
 import threading
 from base64 import b64encode
@@ -118,6 +120,30 @@ def test_before_tls_no_login_is_offered_or_taken(relay: RunningRelay, store: Fak
 
 
 @pytest.mark.spec("5-r7")
+def test_a_port_with_tls_from_the_first_octet_takes_logins_and_offers_no_starttls(
+    start_submission: Callable[..., RunningRelay], store: FakeStore, trust: ssl.SSLContext
+) -> None:
+    relay = start_submission(implicit_tls=True)
+    with smtplib.SMTP_SSL("localhost", relay.port, context=trust) as client:
+        client.ehlo()
+        assert not client.has_extn("starttls")
+        client.login("SMTP_Injection", PASSWORD)
+        client.sendmail("a@example.test", ["b@example.test"], "Subject: x\r\n\r\nunder TLS")
+        with pytest.raises(smtplib.SMTPNotSupportedError):
+            client.starttls()
+    assert len(store.messages) == 1
+
+
+def test_a_client_that_speaks_in_the_clear_there_gets_no_greeting(
+    start_submission: Callable[..., RunningRelay],
+) -> None:
+    relay = start_submission(implicit_tls=True)
+    with socket.create_connection(("localhost", relay.port), timeout=TIMEOUT) as client:
+        client.sendall(b"EHLO in.the.clear\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert b"220" not in client.makefile("rb").read()
+
+
 def test_after_tls_logins_are_offered_and_starttls_is_not(
     relay: RunningRelay, trust: ssl.SSLContext
 ) -> None:

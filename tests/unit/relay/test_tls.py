@@ -92,15 +92,19 @@ def replace_pair(old: CertificateFiles, new: CertificateFiles) -> None:
         os.replace(copy, path)
 
 
-def test_a_renewed_certificate_is_used_from_the_next_handshake(tmp_path: Path) -> None:
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_renewed_certificate_is_used_from_the_next_handshake(
+    tmp_path: Path, follows: bool
+) -> None:
     files = self_signed(tmp_path / "old", "localhost")
     renewed = self_signed(tmp_path / "new", "localhost")
     trust = ssl.create_default_context(cafile=str(renewed.certificate))
     contexts = TlsContexts(files)
+    context = contexts.following() if follows else contexts.current()
     with pytest.raises(ssl.SSLCertVerificationError):
-        shake_hands(contexts.current(), trust, "localhost")
+        shake_hands(context, trust, "localhost")
     replace_pair(files, renewed)
-    assert shake_hands(contexts.current(), trust, "localhost")
+    assert shake_hands(context if follows else contexts.current(), trust, "localhost")
 
 
 def test_the_last_certificate_stays_in_use_when_files_do_not_load(

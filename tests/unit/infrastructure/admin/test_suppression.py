@@ -190,7 +190,7 @@ def test_the_local_runtime_is_found_by_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAGE", "test")
-    ports = {"cloud": 4711, "sink": 1, "dns": 2, "inbound": 3}
+    ports = {"cloud": 4711, "sink": 1, "dns": 2, "inbound": 3, "https": 4, "smtps": 5}
     (tmp_path / "ports.json").write_text(json.dumps(ports))
     secret = draw_secret(tmp_path)
     for name in aws_environment("", ""):

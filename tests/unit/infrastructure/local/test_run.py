@@ -16,7 +16,8 @@ from infrastructure.local.cloud.server import LOCK_PATIENCE
 from infrastructure.local.run import Runtime, announcement
 from infrastructure.local.supervisor.child import PATIENCE
 from infrastructure.local.supervisor.environment import LocalConfig, prepare
-from tests.unit.infrastructure.clouds import ROOT, free_port
+from tests.free_ports import free_port
+from tests.unit.infrastructure.clouds import ROOT
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ import pytest
 from infrastructure.local.cloud.changes import Change, encode
 from infrastructure.local.cloud.redo_log import EARLIER_BASE_KIND, DamagedState, RedoLog
 from infrastructure.local.cloud.state_files import StateFiles
-from tests.unit.infrastructure.clouds import ROOT, LocalCloud, eventually, free_port
+from tests.free_ports import free_port
+from tests.unit.infrastructure.clouds import ROOT, LocalCloud, eventually
 
 NOW = 2_000.0
 

@@ -23,7 +23,8 @@ from ministack.services.cloudformation import provisioners
 
 from infrastructure.local.cloud.server import ministack_environment
 from infrastructure.local.supervisor.probes import answers_http
-from tests.unit.infrastructure.clouds import LocalCloud, eventually, free_port
+from tests.free_ports import free_port
+from tests.unit.infrastructure.clouds import LocalCloud, eventually
 
 QUEUE = "upstream"
 

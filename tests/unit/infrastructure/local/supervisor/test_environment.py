@@ -17,7 +17,7 @@ from infrastructure.local.supervisor.environment import (
     LocalConfig,
     prepare,
 )
-from tests.unit.infrastructure.clouds import free_port
+from tests.free_ports import free_port
 
 
 @pytest.fixture
@@ -49,6 +49,30 @@ def test_an_invalid_port_is_refused_with_the_name_of_the_setting(
 ) -> None:
     with pytest.raises(ConfigError, match=name):
         prepare({**environ, name: text})
+
+
+@pytest.mark.parametrize("name", ["API_TLS_PORT", "SMTP_TLS_PORT", "API_PORT"])
+def test_two_ports_with_one_number_are_refused(environ: dict[str, str], name: str) -> None:
+    with pytest.raises(ConfigError, match=f"(SMTP_PORT|{name}).*both"):
+        prepare({**environ, name: environ["SMTP_PORT"]})
+
+
+def test_ports_under_tls_are_chosen_once_beside_ports_of_the_callers_choice(
+    environ: dict[str, str], config: LocalConfig
+) -> None:
+    assert 0 not in (config.api_tls_port, config.smtp_tls_port)
+    later = again(environ, config)
+    assert later.api_tls_port == config.api_tls_port
+    assert later.smtp_tls_port == config.smtp_tls_port
+    os.close(later.lock)
+
+
+def test_tls_is_switched_off_by_the_port_0(environ: dict[str, str]) -> None:
+    config = prepare({**environ, "API_TLS_PORT": "0", "SMTP_TLS_PORT": "0"})
+    environment = config.child_environment()
+    os.close(config.lock)
+    assert (config.api_tls_port, config.smtp_tls_port) == (0, 0)
+    assert environment["RELAY_TLS_PORTS"] == ""
 
 
 def test_a_taken_port_is_refused_in_one_line_that_names_it(environ: dict[str, str]) -> None:

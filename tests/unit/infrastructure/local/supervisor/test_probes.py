@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from infrastructure.local.supervisor.probes import answers_http, greets_by_smtp
-from tests.unit.infrastructure.clouds import free_port
+from tests.free_ports import free_port
 
 
 @contextmanager
