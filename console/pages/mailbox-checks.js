@@ -2,15 +2,15 @@
 import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { useResource } from "../core/resource.js";
-import { href } from "../core/router.js";
 import { Badge } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Loaded } from "../parts/feedback.js";
+import { PageLink } from "../parts/links.js";
 import { Card } from "../parts/page.js";
 import { Support } from "./mailbox-support.js";
 
 const STATUS = { pass: ["Passed", "good", "check"], warn: ["Improve", "warn", "alert-triangle"], fail: ["Failed", "bad", "circle-x"], none: ["Nothing to check", "", "circle"] };
-const domains = html`<a href=${href(["domains"])}>Domains</a>`;
+const domains = html`<${PageLink} path=${["domains"]}>Domains<//>`;
 
 /** check → its title, why it matters, and what to do after a warning or a failure. */
 const CHECKS = {

@@ -3,9 +3,10 @@ import { html, useEffect } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { bytes, exactTime } from "../core/format.js";
 import { useResource } from "../core/resource.js";
-import { href, route, setQuery } from "../core/router.js";
+import { route, setQuery } from "../core/router.js";
 import { attempt, Empty, Loaded, Notice, SkeletonRows } from "../parts/feedback.js";
 import { Badge, Copyable, IconButton, TabPanel, Tabs } from "../parts/controls.js";
+import { PageLink } from "../parts/links.js";
 import { Attachments } from "./mailbox-attachments.js";
 import { MailBody } from "./mailbox-body.js";
 import { Checks } from "./mailbox-checks.js";
@@ -38,7 +39,7 @@ function Message({ message }) {
       <dl class="facts small"><dt>From</dt><dd>${message.from_name && message.from_name !== message.from ? html`${message.from_name} <span class="soft">${message.from}</span>` : message.from}</dd>
         <dt>To</dt><dd><${Copyable} text=${message.to} class="" /></dd>
         <dt>Received</dt><dd>${exactTime(message.received_at)}, ${bytes(message.size)}</dd>
-        ${(message.campaign_id || message.tags?.length > 0) && html`<dt>Campaign</dt><dd class="row wraps">${message.campaign_id && html`<a href=${href(["activity"], { campaigns: message.campaign_id })}>${message.campaign_id}</a>`}${message.tags?.map((tag) => html`<${Badge} key=${tag} icon="tag">${tag}<//>`)}</dd>`}
+        ${(message.campaign_id || message.tags?.length > 0) && html`<dt>Campaign</dt><dd class="row wraps">${message.campaign_id && html`<${PageLink} path=${["activity"]} query=${{ campaigns: message.campaign_id }}>${message.campaign_id}<//>`}${message.tags?.map((tag) => html`<${Badge} key=${tag} icon="tag">${tag}<//>`)}</dd>`}
       </dl></div>
     ${message.problem && html`<div class="pane-note"><${Notice} tone="warn" icon="alert-triangle">${message.problem}<//></div>`}
     <div class="message-tabs"><${Tabs} id="message" label="Parts of the message" tabs=${tabs} current=${current} onChange=${choose} /></div>

@@ -5,13 +5,20 @@ import { eventDetail, eventType } from "../core/events.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
+import { may } from "../core/service.js";
 import { Button, Icon, Time } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Recipient } from "./mailbox-recipient.js";
 
+const GRANT = "message_events/view";
 const TEN_DAYS = 10 * 86400000;
 
 export function Timeline({ message }) {
+  return html`<div class="stack"><${Recipient} message=${message} />${may(GRANT) ? html`<${Events} message=${message} />` : html`
+    <${Empty} level=${3} icon="key" title="This key may not see events">It lacks the grant <code>${GRANT}</code>.<//>`}</div>`;
+}
+
+function Events({ message }) {
   const query = { messages: message.message_id, per_page: 200 };
   // Events that come while the answer is on its way are not in it
   const live = useRef([]);
@@ -27,10 +34,10 @@ export function Timeline({ message }) {
     resource.set((events) => events && withEvent(events, event));
   };
   useLive({ event: (event) => event.message_id === message.message_id && add(event), gap: resource.reload }, { poll: resource.reload });
-  return html`<div class="stack"><${Recipient} message=${message} /><${Loaded} resource=${resource}>${(events) => (events.length ? html`<ol class="timeline" aria-live="polite">${events.map((event) => { const { label, tone, icon } = eventType(event.type); return html`
+  return html`<${Loaded} resource=${resource}>${(events) => (events.length ? html`<ol class="timeline" aria-live="polite">${events.map((event) => { const { label, tone, icon } = eventType(event.type); return html`
       <li key=${event.event_id}><span class="mark ${tone}"><${Icon} name=${icon} /></span><div><a class="strong" href=${href(["activity", event.event_id], { messages: message.message_id, hours: "240" })}>${label}</a><p>${detail(event)}</p></div><span class="soft"><${Time} at=${event.timestamp} /></span></li>`; })}</ol>`
     : html`<${Empty} level=${3} icon="clock" title="No event yet">Events of the last ten days are here. Those of a message that was just sent appear in a moment.<//>`)}<//>
-    <div><${Button} kind="small" icon="activity" href=${href(["activity"], { messages: message.message_id, hours: "240" })}>Show in Activity<//></div></div>`;
+    <div><${Button} kind="small" icon="activity" href=${href(["activity"], { messages: message.message_id, hours: "240" })}>Show in Activity<//></div>`;
 }
 
 const withEvent = (events, event) => (events.some((each) => each.event_id === event.event_id) ? events : [...events, event]);

@@ -9,6 +9,7 @@ import { href } from "../core/router.js";
 import { local, may, ofSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
+import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { Plot } from "../parts/plot.js";
 import { FirstSend } from "./first-send.js";
@@ -34,7 +35,7 @@ export default function Overview() {
   const anything = useResource((signal) => may("message_events/view") && get("api/v1/events/message", { ...ofSubaccount(), per_page: 1, from: minute(Date.now() - 9 * DAY), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }));
   const reload = useMemo(() => throttled(() => { figures.reload(); anything.reload(); }, 1500), []);
   useLive({ event: reload }, { poll: reload, seconds: 30 });
-  const empty = anything.data && anything.data.results?.length === 0;
+  const empty = may("transmissions/modify") && anything.data && anything.data.results?.length === 0;
   return html`<div class="page">
     <${PageHead} title="Overview" about=${empty ? undefined : "The last 24 hours, and what needs attention."} />
     ${empty ? html`<${FirstSend} />` : html`
@@ -54,7 +55,7 @@ function Figures({ resource }) {
   const sent = sums.count_injected;
   const delivered = sums.count_delivered;
   const value = (count) => (data ? number(count ?? 0) : html`<${Skeleton} width="64px" height=${22} />`);
-  const events = (types) => href(["activity"], { events: types });
+  const events = (types) => pageHref(["activity"], { events: types });
   const tiles = [
     { label: "Sent", value: value(sent), note: data ? "messages" : "", href: events("injection"), color: "var(--plot-1)" },
     { label: "Delivered", value: value(delivered), note: data ? `${share(delivered, sent)} of sent` : "", href: events("delivery"), color: "var(--plot-2)" },

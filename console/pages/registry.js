@@ -1,6 +1,8 @@
 // The pages, in the order of the navigation. A page is a module whose default export is a component;
 // it is loaded when it is first opened. PAGES: `id` is the first part of the address, `key` the letter
 // after `g`, `grant` what the key needs for it (one of several is enough), `local` that only a local service has it.
+import { local, may } from "../core/service.js";
+
 export const PAGES = [
   { id: "overview", label: "Overview", icon: "layout-dashboard", key: "o", group: "", load: () => import("./overview.js") },
   { id: "mailbox", label: "Mailbox", icon: "inbox", key: "m", group: "", local: true, load: () => import("./mailbox.js") },
@@ -15,3 +17,6 @@ export const PAGES = [
   { id: "failures", label: "Failure lab", icon: "flask-conical", key: "f", group: "Local", local: true, load: () => import("./failures.js") },
   { id: "inspector", label: "Webhook inspector", icon: "radio", key: "i", group: "Local", local: true, load: () => import("./inspector.js") },
 ];
+
+/** Whether this service has the page, and the key may see it. */
+export const mayOpen = (page) => (!page.local || local.value) && may(page.grant);

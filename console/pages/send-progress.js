@@ -11,6 +11,7 @@ import { BadRows, Progress } from "../parts/csv.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice } from "../parts/feedback.js";
+import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { SentContent } from "./send-sent.js";
 
@@ -57,7 +58,7 @@ export function SendProgress({ id, report }) {
   useLive({ event: (event) => { if (event.transmission_id === id) mark(); }, gap: mark });
   const path = `api/v1/transmissions/${encodeURIComponent(id)}`;
   return html`<div class="page"><${PageHead} title="Transmission" back=${["Send", href(["send"])]}>
-      <${CurlButton} path=${path} /><${Button} icon="plus" href=${href(["send"])}>New transmission<//><//>
+      <${CurlButton} path=${path} />${may("transmissions/modify") && html`<${Button} icon="plus" href=${href(["send"])}>New transmission<//>`}<//>
     ${report && html`<${Notice} tone="good" icon="circle-check">${plural(report.accepted, "recipient")} accepted.<//><${BadRows} rows=${report.rows} />`}
     <${Loaded} resource=${resource}>${(data) => html`<${Fates} id=${id} data=${data} report=${report} reload=${resource.reload} />`}<//>
     ${may("transmissions/view") && resource.data && html`<${SentContent} id=${id} />`}</div>`;
@@ -98,7 +99,7 @@ function Fates({ id, data, report, reload }) {
     if (!(await confirm({ title: "Cancel this transmission?", text: "None of its messages is sent.", action: "Cancel transmission" }))) return;
     if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled")) reload();
   };
-  const activity = (events) => href(["activity"], { transmissions: id, hours: "240", events });
+  const activity = (events) => pageHref(["activity"], { transmissions: id, hours: "240", events });
   return html`<${Card} title=${over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
       ${transmission?.state === "submitted" && may("transmissions/modify") && html`<${Button} kind="small danger" icon="ban" onClick=${cancel}>Cancel<//>`}</span>`}><div class="stack">
       ${counts && html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`}
@@ -106,6 +107,6 @@ function Fates({ id, data, report, reload }) {
         ${transmission.num_failed_gen > 0 && html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`}
         ${transmission.campaign_id && html`<dt>Campaign</dt><dd>${transmission.campaign_id}</dd>`}${transmission.description && html`<dt>Description</dt><dd>${transmission.description}</dd>`}
         ${transmission.generation_start_time && html`<dt>Start</dt><dd>${exactTime(transmission.generation_start_time)}</dd>`}</dl>`}
-      <div class="row wraps"><${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>${local.value && html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`}</div></div><//>
+      <div class="row wraps">${activity() && html`<${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>`}${local.value && html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`}</div></div><//>
     ${counts && html`<${Tiles} tiles=${FATES.map(([label, events], index) => ({ label, value: number(counts[index]), note: share(counts[index], total), href: activity(events) }))} />`}`;
 }

@@ -2,9 +2,9 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { destinations, useKeys } from "../core/keys.js";
 import { go, href, route } from "../core/router.js";
-import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
+import { account, discovered, local, subaccounts, version } from "../core/service.js";
 import { signOut, subaccount, theme } from "../core/session.js";
-import { PAGES } from "../pages/registry.js";
+import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
 import { Dialog, Questions } from "./dialog.js";
 import { ErrorBox, SkeletonRows, Toasts } from "./feedback.js";
@@ -17,7 +17,7 @@ const SHORTCUTS = [
 ];
 
 /** The pages that this service and this key have. */
-const pages = () => PAGES.filter((each) => (!each.local || local.value) && may(each.grant));
+const pages = () => PAGES.filter(mayOpen);
 
 export function Shell() {
   const [menu, setMenu] = useState(false);
