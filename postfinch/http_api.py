@@ -34,6 +34,7 @@ class Api:
     def __init__(self, url: str, key: str, subaccount: int | None = None) -> None:
         self.url = url.rstrip("/")
         self.key = key
+        self.subaccount = subaccount
         self._pool = urllib3.PoolManager(timeout=_PATIENCE, retries=False)
         self._headers = {"Authorization": key}
         if subaccount is not None:
@@ -60,7 +61,8 @@ class Api:
     ) -> Json:
         """Call ``/api/v1<path>`` and return the ``results``; raises ApiError and Unreachable.
 
-        A path that starts with ``/local`` is one of the local service's own routes.
+        A path that starts with ``/local`` is one of the local service's own routes; one that starts
+        with ``/api/`` is outside of version 1, as that of snippets.
         """
         document = self.document(method, path, body, query)
         if isinstance(document, dict) and "results" in document:
@@ -110,7 +112,7 @@ class Api:
             raise Unreachable(f"{self.url} does not answer: {error}") from error
 
     def _address(self, path: str, query: Mapping[str, Any] | None) -> str:
-        base = self.url if path.startswith("/local") else f"{self.url}/api/v1"
+        base = self.url if path.startswith(("/local", "/api/")) else f"{self.url}/api/v1"
         values = {name: value for name, value in (query or {}).items() if value is not None}
         return f"{base}{path}?{urlencode(values, doseq=True)}" if values else f"{base}{path}"
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from postfinch import __version__
-from postfinch.commands import profiles, run
+from postfinch.commands import profiles, run, templates
 from postfinch.commands.output import fail
 from postfinch.http_api import ApiError, Unreachable
 from postfinch.profiles import NoProfile
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.command()(run.run)
 app.add_typer(profiles.app, name="profiles")
+app.add_typer(templates.app, name="templates")
 
 
 def _show_version(value: bool) -> None:
