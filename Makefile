@@ -60,7 +60,7 @@ spec: .venv/.dev-stamp ## List the statements of the specification that no test 
 vendor: .venv/.local-stamp ## Build console/vendor again from npm packages (needs npm)
 	@exec $(PYTHON) -m infrastructure.console_vendor
 
-screenshots: .venv/.dev-stamp ## Take pictures of every page of the console into build/screenshots (needs Chromium)
+screenshots: .venv/.dev-stamp ## Take pictures of every page and dialog of the console into build/screenshots (needs Chromium)
 	@exec $(PYTHON) -m tests.browser.screenshots build/screenshots
 
 wheel: .venv/bin/python ## Build the package that people install into build/dist

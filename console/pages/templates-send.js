@@ -27,5 +27,5 @@ export function SendTest({ id, parsed, changed, save, onClose }) {
   return html`<${Dialog} key="form" title="Send a test" submit="Send" disabled=${!address || parsed.problem} onClose=${onClose} onSubmit=${send}>
     <p class="soft">The draft is sent with the test data, as any other mail: it is counted and its events appear.${changed && " Your changes are saved first."}</p>
     <${TextField} label="To" type="email" value=${address} onInput=${setAddress} problem=${parsed.problem && `Test data: ${parsed.problem}`} />
-    <div><${CurlButton} method="POST" path=${TRANSMISSIONS} body=${body} /></div><//>`;
+    <div><${CurlButton} kind="small" method="POST" path=${TRANSMISSIONS} body=${body} /></div><//>`;
 }

@@ -1,7 +1,7 @@
 """Take pictures of the console: ``python -m tests.browser.screenshots OUT [VIEW...]``.
 
-Each view (all of them, if none is named) is taken in both themes and sizes. With ``--readme``
-instead of views, the README's pictures are taken.
+Each view and dialog (all of them, if none is named) is taken in both themes and sizes. With
+``--readme`` instead of views, the README's pictures are taken.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.console import LOOKS, WIDE, Console
+from tests.browser.dialogs import DIALOGS, open_dialog
 from tests.browser.views import VIEWS, fill
 from tests.journey.service import Service
 
@@ -41,16 +42,23 @@ def main(arguments: list[str]) -> int:
                 _take(console, views[name], out / f"console-{name}.png")
             console.close()
         else:
-            _take_all(browser, service, out, {name: views[name] for name in arguments[1:] or VIEWS})
+            _take_all(browser, service, out, arguments[1:] or [*VIEWS, *DIALOGS], views)
         browser.close()
     return 0
 
 
-def _take_all(browser: Browser, service: Service, out: Path, views: dict[str, str]) -> None:
+def _take_all(
+    browser: Browser, service: Service, out: Path, names: list[str], views: dict[str, str]
+) -> None:
     for theme, size in LOOKS:
         console = Console(browser, service, theme=theme, size=size)
-        for name, view in views.items():
-            _take(console, view, out / f"{name}-{theme}-{size[0]}.png")
+        for name in names:
+            path = out / f"{name}-{theme}-{size[0]}.png"
+            if name in DIALOGS:
+                open_dialog(console, views, name)
+                console.page.screenshot(path=path)
+            else:
+                _take(console, views[name], path)
         console.close()
 
 

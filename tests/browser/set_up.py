@@ -77,6 +77,13 @@ def ab_test(service: Service) -> None:
         assert response.status == 200, response.body
 
 
+def api_key(service: Service) -> None:
+    """Make a second API key, which may be changed and deleted."""
+    fields = {"label": "Shop", "grants": ["transmissions/modify", "templates/view"]}
+    response = service.request("POST", "/api/v1/api-keys", fields)
+    assert response.status == 200, response.body
+
+
 def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
     """Return the entries of a recipient on the suppression list."""
     response = service.request("GET", f"/api/v1/suppression-list/{recipient}")
@@ -117,6 +124,8 @@ def webhook_with_a_batch(service: Service) -> Iterator[dict[str, str]]:
         response = service.request("POST", "/api/v1/webhooks", fields)
         assert response.status == 200, response.body
         ids["webhook"] = response.json["results"]["id"]
+        secret = f"/api/v1/webhooks/{ids['webhook']}/signing-secret"
+        assert service.request("POST", secret, {}).status == 200
         target.answer = lambda _: Reply(503, b"<h1>Closed for repair</h1>")
         yield ids
         ids["batch"] = eventually(lambda: _batches(service, ids["webhook"]))[0]["batch_id"]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from tests.browser.set_up import (
     ab_test,
+    api_key,
     failure_rules,
     receiver_with_a_request,
     set_up,
@@ -77,6 +78,7 @@ _HTML = """\
 def fill(service: Service) -> dict[str, str]:
     """Send mail that meets every fate; return the views' addresses once its events are there."""
     set_up(service)
+    api_key(service)
     ab_test(service)
     failure_rules(service)
     receiver = receiver_with_a_request(service)
