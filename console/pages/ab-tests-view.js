@@ -6,10 +6,10 @@ import { exactTime, number } from "../core/format.js";
 import { useInterval, useResource } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
-import { Badge, Button, Copyable } from "../parts/controls.js";
+import { Badge, Button, Copyable, SelectField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
-import { attempt, Loaded, Notice } from "../parts/feedback.js";
+import { attempt, Empty, Loaded, Notice, SkeletonRows } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
 import { AbTestList, Status } from "./ab-tests.js";
 import { AbTestForm } from "./ab-tests-form.js";
@@ -19,14 +19,33 @@ export function AbTestView({ id }) {
 }
 
 function View({ id }) {
-  const resource = useResource((signal) => get(testPath(id), undefined, { signal }).then((answer) => answer.results), [id]);
-  useInterval(() => { if (["scheduled", "running"].includes(resource.data?.status)) resource.reload(); }, 3);
+  const { version = "", form } = route.value.query;
+  const resource = useResource((signal) => load(id, version, signal), [id, version]);
+  useInterval(() => { if (["scheduled", "running"].includes(resource.data?.latest.status)) resource.reload(); }, 3);
   const close = () => setQuery({ form: "" });
-  return html`<div class="page"><${Loaded} resource=${resource}>${(test) => html`
-    <${PageHead} title=${test.name} back=${["A/B tests", href(["templates", "ab-tests"])]}><${Status} status=${test.status} /><${CurlButton} path=${testPath(id)} /><${Actions} test=${test} reload=${resource.reload} /><//>
-    <${Outcome} test=${test} /><${Card} flush title="Results"><${Results} test=${test} /><//><${Facts} test=${test} />
-    ${route.value.query.form === "change" && html`<${AbTestForm} test=${test} onClose=${close} onSaved=${resource.reload} />`}`}<//></div>`;
+  return html`<div class="page"><${Loaded} resource=${resource}>${({ latest, test, of }) => html`
+    <${PageHead} title=${latest.name} back=${["A/B tests", href(["templates", "ab-tests"])]}>${of === version && test && html`<${Status} status=${test.status} />`}
+      ${latest.version > 1 && html`<div><${SelectField} hideLabel label="Version" value=${version || String(latest.version)} options=${versions(latest)} onChange=${(each) => setQuery({ version: Number(each) === latest.version ? "" : each })} /></div>`}
+      <${CurlButton} path=${testPath(id)} query=${{ version }} />${of === version && test === latest && html`<${Actions} test=${latest} reload=${resource.reload} />`}<//>
+    ${of !== version ? html`<${Card}><${SkeletonRows} /><//>` : test ? html`<${Outcome} test=${test} current=${test === latest} /><${Card} flush title="Results"><${Results} test=${test} /><//><${Facts} test=${test} />`
+    : html`<${Card}><${Empty} icon="trash-2" title="This version is not here">It was deleted, or there was none.<//><//>`}
+    ${form === "change" && test === latest && html`<${AbTestForm} test=${latest} onClose=${close} onSaved=${resource.reload} />`}`}<//></div>`;
 }
+
+/** The latest version of a test, and version `of` it; null if that was deleted. */
+async function load(id, version, signal) {
+  const read = (query) => get(testPath(id), query, { signal }).then(({ results }) => results);
+  const earlier = (error) => { if (error.status !== 404) throw error; return null; };
+  const latest = await read();
+  const isLatest = !version || Number(version) === latest.version;
+  return { latest, of: version, test: isLatest ? latest : await read({ version }).catch(earlier) };
+}
+
+/** The choice of a version, the latest first. */
+const versions = (latest) => Array.from({ length: latest.version }, (_, index) => {
+  const version = latest.version - index;
+  return [String(version), `Version ${version}${index ? "" : ", the latest"}`];
+});
 
 function Actions({ test, reload }) {
   const ended = hasEnded(test);
@@ -43,10 +62,10 @@ function Actions({ test, reload }) {
     ${["scheduled", "running"].includes(test.status) ? html`<${Button} icon="ban" kind="danger" onClick=${cancel}>Cancel test<//>` : html`<${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}`;
 }
 
-function Outcome({ test }) {
+function Outcome({ test, current }) {
   if (test.status !== "completed") return null;
-  if (!test.winning_template_id) return html`<${Notice}>This test only measured: its mail gets the default template.<//>`;
-  return html`<${Notice} tone="good" icon="circle-check">Winner: <a class="strong" href=${href(["templates", "edit", test.winning_template_id])}>${test.winning_template_id}</a>. Mail that is sent with this test gets it from now on. If none is certain enough, the default template wins.<//>`;
+  if (!test.winning_template_id) return html`<${Notice}>This test only measured${current ? ": its mail gets the default template" : ""}.<//>`;
+  return html`<${Notice} tone="good" icon="circle-check">Winner: <a class="strong" href=${href(["templates", "edit", test.winning_template_id])}>${test.winning_template_id}</a>. ${current && "Mail that is sent with this test gets it from now on. "}If none is certain enough, the default template wins.<//>`;
 }
 
 function Results({ test }) {

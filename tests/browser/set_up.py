@@ -84,6 +84,29 @@ def api_key(service: Service) -> None:
     assert response.status == 200, response.body
 
 
+def ab_test_with_versions(service: Service) -> None:
+    """Add a test that was cancelled, and a draft of its next version."""
+    now = datetime.now(UTC)
+    test = {
+        "id": "autumn",
+        "name": "Autumn",
+        "metric": "count_unique_clicked",
+        "test_mode": "learning",
+        "audience_selection": "percent",
+        "default_template": {"template_id": "receipt", "percent": 50},
+        "variants": [{"template_id": "receipt-short", "percent": 50}],
+        "start_time": now.isoformat(),
+        "end_time": (now + timedelta(days=7)).isoformat(),
+    }
+    for method, path, body in (
+        ("POST", "ab-test", test),
+        ("POST", "ab-test/autumn/cancel", {}),
+        ("PUT", "ab-test/draft/autumn", {"name": "Autumn again"}),
+    ):
+        response = service.request(method, f"/api/v1/{path}", body)
+        assert response.status == 200, response.body
+
+
 def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
     """Return the entries of a recipient on the suppression list."""
     response = service.request("GET", f"/api/v1/suppression-list/{recipient}")

@@ -28,17 +28,17 @@ def fill(page: Page, name: str, default: str, variant: str) -> None:
     dialog.get_by_label("Variant 1", exact=True).select_option(variant)
 
 
-def send(service: Service, numbers: range) -> None:
+def send(service: Service, numbers: range, test: str = "autumn") -> None:
     for number in numbers:
         recipient = {"address": f"click+{number}@ab.example"}
-        body = {"recipients": [recipient], "content": {"ab_test_id": "autumn"}}
+        body = {"recipients": [recipient], "content": {"ab_test_id": test}}
         response = service.request("POST", "/api/v1/transmissions", body)
         assert response.status == 200, response.body
 
 
-def accepted(service: Service) -> list[int]:
+def accepted(service: Service, test_id: str = "autumn", query: str = "") -> list[int]:
     """Return how many messages of each template are accepted so far."""
-    test = service.request("GET", "/api/v1/ab-test/autumn").json["results"]
+    test = service.request("GET", f"/api/v1/ab-test/{test_id}{query}").json["results"]
     return [each["count_accepted"] for each in (test["default_template"], *test["variants"])]
 
 
@@ -107,6 +107,44 @@ def test_a_draft_is_changed_scheduled_cancelled_and_deleted(
     question.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="Templates", level=1)).to_be_visible()
     assert service.request("GET", "/api/v1/ab-test/winter").status == 404
+
+
+def test_the_results_of_earlier_versions_stay(console: Console, service: Service) -> None:
+    publish(service, "spring-a", "")
+    publish(service, "spring-b", _LINK)
+    page = console.open("templates/ab-tests")
+    fill(page, "Spring", "spring-a", "spring-b")
+    dialog = page.get_by_role("dialog", name="New A/B test")
+    dialog.get_by_role("switch", name="Schedule it").check()
+    dialog.get_by_role("button", name="Schedule", exact=True).click()
+    expect(page.get_by_text("Running")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Version")).to_have_count(0)
+    send(service, range(6), "spring")
+    eventually(lambda: sum(accepted(service, "spring")) == 6)
+    page.get_by_role("button", name="Cancel test").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel test").click()
+    page.get_by_role("button", name="New version").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save draft").click()
+    rows = page.get_by_role("region", name="Results").get_by_role("row")
+    expect(page.get_by_role("combobox", name="Version")).to_have_value("2")
+    expect(rows.nth(1).get_by_role("cell").nth(2)).to_have_text("0")
+
+    page.get_by_role("combobox", name="Version").select_option("Version 1")
+    expect(page.get_by_text("Cancelled")).to_be_visible()
+    counts = accepted(service, "spring", "?version=1")
+    assert sum(counts) == 6
+    for index, count in enumerate(counts, start=1):
+        expect(rows.nth(index).get_by_role("cell").nth(2)).to_have_text(str(count))
+    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("combobox", name="Version")).to_have_value("1")
+    assert console.violations() == []
+    console.expected = ("404 (Not Found)",)
+    assert service.request("DELETE", "/api/v1/ab-test/spring?version=1").status == 204
+    page.reload()
+    expect(page.get_by_role("heading", name="This version is not here")).to_be_visible()
+    page.get_by_role("combobox", name="Version").select_option("Version 2, the latest")
+    expect(page.get_by_role("button", name="Change or schedule")).to_be_visible()
 
 
 def test_a_rate_has_the_interval_of_wilsons_score(console: Console) -> None:

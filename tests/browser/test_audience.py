@@ -1,4 +1,4 @@
-"""Keep an audience: off the suppression list after a bounce, and lists from files with bad rows."""
+"""Keep an audience: entries of the suppression list, and lists from files with bad rows."""
 
 from __future__ import annotations
 
@@ -8,32 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.console import Console
-from tests.browser.set_up import suppressed
-from tests.journey.service import Service, eventually
-
-
-def test_a_bounced_address_is_explained_and_taken_off_the_suppression_list(
-    console: Console, service: Service
-) -> None:
-    recipient = "bounce-hard@repaired.example"
-    service.send(recipient)
-    eventually(lambda: suppressed(service, recipient))
-    page = console.open("audience/suppressions")
-    page.get_by_label("Recipient or domain").fill("repaired.example")
-    page.get_by_role("link", name=f"{recipient}, Non-transactional").click()
-    details = page.get_by_role("region", name="Details")
-    expect(details.get_by_text("user unknown").first).to_be_visible()
-    expect(details.get_by_text("Bounce Rule").first).to_be_visible()
-    buttons = details.get_by_role("button", name="Remove")
-    for remaining in reversed(range(buttons.count())):
-        buttons.first.click()
-        question = page.get_by_role("dialog", name=f"Remove {recipient}?")
-        question.get_by_role("button", name="Remove").click()
-        expect(buttons).to_have_count(remaining)
-    expect(page.get_by_role("heading", name="No entry matches")).to_be_visible()
-    assert suppressed(service, recipient) == []
-    service.send(recipient)
-    eventually(lambda: len(service.events(recipients=recipient, events="bounce")) == 2)
+from tests.journey.service import Service
 
 
 def test_an_address_that_is_not_suppressed_is_no_error(console: Console) -> None:

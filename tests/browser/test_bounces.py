@@ -11,21 +11,46 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.console import Console
+from tests.browser.set_up import suppressed
 from tests.journey.service import Service, eventually
 
 
-def test_a_bounce_is_seen_explained_and_exported(console: Console, service: Service) -> None:
-    page = console.open("overview")
-    service.send("bounce-hard@why.example", subject="Why")
-    page.get_by_role("link", name="bounce-hard@why.example").click()
+def test_a_bounce_is_seen_explained_exported_and_taken_off_the_suppression_list(
+    fresh_console: Console,
+) -> None:
+    service = fresh_console.service
+    recipient = "bounce-hard@why.example"
+    page = fresh_console.open("overview")
+    service.send(recipient, subject="Why")
+    expect(page.get_by_role("heading", name="Bounces and complaints")).to_be_visible()
+    page.get_by_role("link", name=recipient).click()
     expect(page.get_by_text("user unknown").first).to_be_visible()
     expect(page.get_by_text("10, invalid recipient")).to_be_visible()
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("dialog").get_by_role("button", name="Export").click()
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
-    assert [each["rcpt_to"] for each in rows] == ["bounce-hard@why.example"] * len(rows)
+    assert [each["rcpt_to"] for each in rows] == [recipient] * len(rows)
     assert "bounce" in {each["type"] for each in rows}
+
+    eventually(lambda: suppressed(service, recipient))
+    page.get_by_role("link", name="Audience").click()
+    page.get_by_role("tab", name="Suppression").click()
+    page.get_by_label("Recipient or domain").fill("why.example")
+    page.get_by_role("link", name=f"{recipient}, Non-transactional").click()
+    details = page.get_by_role("region", name="Details")
+    expect(details.get_by_text("user unknown").first).to_be_visible()
+    expect(details.get_by_text("Bounce Rule").first).to_be_visible()
+    buttons = details.get_by_role("button", name="Remove")
+    for remaining in reversed(range(buttons.count())):
+        buttons.first.click()
+        question = page.get_by_role("dialog", name=f"Remove {recipient}?")
+        question.get_by_role("button", name="Remove").click()
+        expect(buttons).to_have_count(remaining)
+    expect(page.get_by_role("heading", name="No entry matches")).to_be_visible()
+    assert suppressed(service, recipient) == []
+    service.send(recipient)
+    eventually(lambda: len(service.events(recipients=recipient, events="bounce")) == 2)
 
 
 def test_the_filters_of_a_search_are_in_its_address(console: Console, service: Service) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from tests.browser.set_up import (
     ab_test,
+    ab_test_with_versions,
     api_key,
     failure_rules,
     receiver_with_a_request,
@@ -42,6 +43,7 @@ VIEWS = {
     "ab-tests": "templates/ab-tests",
     "ab-test-form": "templates/ab-tests?form=new",
     "ab-test": "templates/ab-tests/greeting",
+    "ab-test-version": "templates/ab-tests/autumn?version=1",
     "lists": "audience",
     "list": "audience/lists/readers",
     "suppressions": "audience/suppressions",
@@ -80,6 +82,7 @@ def fill(service: Service) -> dict[str, str]:
     set_up(service)
     api_key(service)
     ab_test(service)
+    ab_test_with_versions(service)
     failure_rules(service)
     receiver = receiver_with_a_request(service)
     with webhook_with_a_batch(service) as webhook:
