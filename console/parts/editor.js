@@ -20,7 +20,7 @@ export function CodeEditor({ label, value, onInput, language = "html", problems 
   useEffect(() => {
     let ended = false;
     import("../vendor/codemirror.js").then((codemirror) => {
-      if (ended) return;
+      if (ended || !host.current) return; // another page was opened meanwhile
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
       const changed = codemirror.EditorView.updateListener.of((update) => {
         const text = update.state.doc.toString();

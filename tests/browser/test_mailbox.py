@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.console import Console
 from tests.browser.hostile_mail import HOSTILE, REPORTS, does_nothing
 from tests.journey.service import Service, eventually
 
 CONTENT = {"from": "hello@example.test", "subject": "Hello", "text": "Hello"}
+_LISTEN = """() => {
+  window.types = [];
+  const stream = new EventSource("../local/stream");
+  stream.addEventListener("event", ({ data }) => window.types.push(JSON.parse(data).type));
+  return new Promise((done) => { stream.onopen = () => done(); });
+}"""
 GRANTS = ["transmissions/modify", "message_events/view"]
 
 
@@ -147,3 +153,25 @@ def test_checks_show_which_clients_do_not_support_what_is_used(
     expect(page.get_by_role("heading", name="Every client shows it")).to_be_visible()
     assert console.violations() == []
     assert not [each for each in addresses if "caniemail.com" in each]
+
+
+def test_an_event_that_comes_before_the_answer_is_in_the_timeline(
+    console: Console, service: Service
+) -> None:
+    service.send("early@live.example", html='<a href="https://a.example">A</a>')
+    message = eventually(lambda: service.mailbox(to="early@live.example"))[0]["id"]
+    eventually(lambda: service.events(recipients="early@live.example", events="delivery"))
+    page = console.open(f"mailbox/{message}")
+    page.evaluate(_LISTEN)
+
+    def answer_late(route: Route) -> None:
+        response = route.fetch()
+        service.request("POST", f"/local/mailbox/{message}/actions", {"action": "click"})
+        page.wait_for_function("types.includes('click')")
+        route.fulfill(response=response)
+
+    page.route("**/api/v1/events/message?*", answer_late)
+    page.get_by_role("tab", name="Timeline").click()
+    timeline = page.get_by_role("tabpanel")
+    for name in ("Delivered", "Clicked"):
+        expect(timeline.get_by_role("link", name=name, exact=True)).to_be_visible()

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.console import Console
 
 
 def test_a_key_with_few_grants_is_made_and_deleted(
-    console: Console, open_console: Callable[..., Console]
+    fresh_console: Console, browser: Browser
 ) -> None:
-    page = console.open("settings/keys")
+    page = fresh_console.open("settings/keys")
     page.get_by_role("button", name="New API key").click()
     dialog = page.get_by_role("dialog", name="New API key")
     dialog.get_by_label("Name", exact=True).fill("Reports")
     dialog.get_by_label("Event Webhooks: Read-only").check()
-    assert console.violations() == []
+    assert fresh_console.violations() == []
     dialog.get_by_role("button", name="Make key").click()
     shown_once = page.get_by_role("dialog", name="The new API key")
     key = shown_once.locator("pre").inner_text()
     assert len(key) == 40
     shown_once.get_by_role("button", name="Close").click()
-    few = open_console(key=key)
+    few = Console(browser, fresh_console.service, key=key)
     expect(few.open("webhooks").get_by_role("heading", name="Webhooks", level=1)).to_be_visible()
     expect(few.page.get_by_role("button", name="Add webhook")).to_have_count(0)
     expect(few.page.get_by_role("link", name="Domains")).to_have_count(0)
@@ -31,6 +29,7 @@ def test_a_key_with_few_grants_is_made_and_deleted(
     expect(few.page.get_by_text("it lacks the grant ip_pools/view")).to_be_visible()
     few.open("send")
     expect(few.page.get_by_role("heading", name="This page is not here")).to_be_visible()
+    few.close()
     page.get_by_role("button", name="Delete Reports").click()
     question = page.get_by_role("dialog", name="Delete Reports?")
     question.get_by_role("textbox").fill("Reports")

@@ -9,9 +9,9 @@ from tests.http_target import Post, Reply, serving
 from tests.journey.service import eventually
 
 
-def test_a_webhook_that_fails_is_repaired_and_its_batch_redelivered(console: Console) -> None:
+def test_a_webhook_that_fails_is_repaired_and_its_batch_redelivered(fresh_console: Console) -> None:
     with serving() as target:
-        page = console.open("webhooks")
+        page = fresh_console.open("webhooks")
         page.get_by_role("button", name="Add webhook").first.click()
         dialog = page.get_by_role("dialog", name="Add webhook")
         dialog.get_by_label("Name", exact=True).fill("Orders")
@@ -24,7 +24,7 @@ def test_a_webhook_that_fails_is_repaired_and_its_batch_redelivered(console: Con
             return Reply(503, b"closed for repair")
 
         target.answer = refuse
-        console.service.send("webhook@inbox.example")
+        fresh_console.service.send("webhook@inbox.example")
         eventually(target.batches)
         page.get_by_role("button", name="Reload").click()
         page.get_by_role("list", name="Batches").get_by_role("link").first.click()
@@ -34,7 +34,7 @@ def test_a_webhook_that_fails_is_repaired_and_its_batch_redelivered(console: Con
         expect(page.get_by_label("Payload", exact=True).first).to_contain_text(
             "webhook@inbox.example"
         )
-        assert console.violations() == []
+        assert fresh_console.violations() == []
         target.answer = lambda _: Reply(200, b"thanks")
         page.get_by_role("button", name="Redeliver").click()
         expect(attempts.get_by_text("Delivered")).to_be_visible()
