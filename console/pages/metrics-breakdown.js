@@ -32,7 +32,7 @@ const LESSONS = {
   "sending-ip": "The addresses that mail leaves from are here once something was delivered or bounced.",
   subaccount: "Mail of the account and of each subaccount is here once something was sent.",
   "watched-domain": "Mail to the large mailbox providers, such as gmail.com or outlook.com, is counted here by their domains.",
-  "subject-campaign": html`Where mail arrived, by its subject: in the inbox or in spam. Only seed addresses and panels tell; whoever watches them posts the events to <code>/api/v1/ingest/events</code>.`,
+  "subject-campaign": "Where seed addresses and panels received mail, in the inbox or in spam, by its subject. Postfinch does not watch such mailboxes: the counts are here only if another system records them.",
   "bounce-reason": "Nothing bounced in this window. Each reason is what the receiving server said.",
   "bounce-classification": "Nothing bounced in this window. A class says what to do: hard ones are suppressed, soft ones may work later.",
   "rejection-reason": "Nothing was rejected. Recipients on the suppression list and content that cannot be rendered are counted here.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Request, expect
 
 from tests.browser.console import Console
 from tests.journey.service import Service, eventually
@@ -103,4 +104,80 @@ def test_large_providers_and_subjects_are_counted(console: Console, service: Ser
     page.get_by_role("button", name="gmail.com").click()
     expect(page.get_by_role("button", name="Remove filter Recipient domain")).to_be_visible()
     page.get_by_role("tab", name="Subject", exact=True).click()
-    expect(page.get_by_text("/api/v1/ingest/events")).to_be_visible()
+    expect(page.get_by_text("Where seed addresses and panels received mail")).to_be_visible()
+
+
+def test_placements_are_divided_by_subject(console: Console) -> None:
+    # Nothing here makes such events, so the answer is not the service's
+    placed = {"subject_campaign": "Spring sale", "count_inbox_seed": 7, "count_spam_seed": 2}
+    console.page.route(
+        "**/deliverability/subject-campaign?*",
+        lambda route: route.fulfill(json={"results": [placed]}),
+    )
+    page = console.open("metrics?by=subject-campaign")
+    row = page.get_by_role("row").filter(has_text="Spring sale")
+    expect(row.get_by_role("cell")).to_have_text(["Spring sale", "7", "2", *"00000000"])
+    # A filter by subject would be refused for everything else on the page
+    expect(row.get_by_role("button")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("length", "precision"),
+    [
+        (timedelta(minutes=40), "1min"),
+        (timedelta(hours=6), "5min"),
+        (timedelta(days=1), "15min"),
+        (timedelta(days=7), "hour"),
+        (timedelta(days=60), "day"),
+        (timedelta(days=181), "week"),
+    ],
+    ids=str,
+)
+def test_the_precision_follows_the_length_of_the_window(
+    length: timedelta, precision: str, console: Console
+) -> None:
+    now = datetime.now(UTC)
+    page = console.page
+    view = f"metrics?window=free&zone=UTC&from={minute(now - length)}&to={minute(now)}"
+
+    def is_series(request: Request) -> bool:
+        return "/time-series" in request.url and "window" not in request.url
+
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
+    with page.expect_request(is_series) as request:
+        console.open(view)
+    assert f"precision={precision}" in request.value.url
+    expect(page.get_by_role("figure", name="Counts over time")).to_be_visible()
+
+
+def test_the_plot_has_the_times_of_the_zone(console: Console) -> None:
+    view = "metrics?window=free&zone=Asia/Tokyo&from=2026-11-02T00:00&to=2026-11-02T12:00"
+    page = console.open(view)
+    page.get_by_role("button", name="Table").click()
+    times = page.get_by_role("region", name="as a table").get_by_role("rowheader")
+    expect(times.first).to_have_text("Nov 2, 2026, 12:00 AM")
+    expect(times.last).to_have_text("Nov 2, 2026, 11:45 AM")
+
+
+def test_a_key_for_metrics_alone_sees_them(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    fields = {"label": "Figures", "grants": ["metrics/view"]}
+    key = service.request("POST", "/api/v1/api-keys", fields).json["results"]["key"]
+    page = open_console(key=key).open("metrics?by=subaccount")
+    expect(page.get_by_role("tab", name="Subaccount")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(SENT)).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_one_subaccount_is_not_divided_by_subaccounts(console: Console, service: Service) -> None:
+    fields = {"name": "Bakery", "setup_api_key": False}
+    assert service.request("POST", "/api/v1/subaccounts", fields).status == 200
+    page = console.open("metrics")
+    page.reload()
+    expect(page.get_by_role("tab", name="Subaccount")).to_be_visible()
+    page.get_by_label("Act for").select_option("Bakery")
+    expect(page.get_by_role("tab", name="Campaign")).to_be_visible()
+    expect(page.get_by_role("tab", name="Subaccount")).to_have_count(0)
+    expect(page.locator(SENT)).to_contain_text("0")
