@@ -58,9 +58,10 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "domain-add": ("domains", ("Add *",)),
     "domain-delete": ("domain", ("Delete",)),
     "webhook-add": ("webhooks", ("Add webhook",)),
-    "webhook-change": ("webhook", ("Change",)),
+    "webhook-change": ("webhook", ("Change", "Add header")),
     "webhook-delete": ("webhook", ("Delete",)),
     "webhook-secret": ("webhook", ("Signing secret", "Make secret")),
+    "webhook-unsigned": ("webhook", ("Stop signing",)),
     "account-change": ("account", ("Change",)),
     "key-new": ("keys", ("New API key",)),
     "key-once": (
