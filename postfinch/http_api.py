@@ -38,7 +38,9 @@ class Api:
         self._pool = urllib3.PoolManager(timeout=_PATIENCE, retries=False)
         self._headers = {"Authorization": key}
         if subaccount is not None:
-            self._headers["X-SVC-SUBACCOUNT"] = str(subaccount)
+            # The second spelling is that of the vendor, whose accounts can be imported
+            for name in ("X-SVC-SUBACCOUNT", "X-MSYS-SUBACCOUNT"):
+                self._headers[name] = str(subaccount)
 
     def get(self, path: str, **query: Any) -> Json:
         """Return the answer to GET: its ``results``, or all of it where there are none."""
@@ -74,7 +76,10 @@ class Api:
     ) -> Json:
         """Return the whole answer, as parsed JSON; ``None`` if it is empty."""
         data = self._answer(method, path, body, query).data
-        return json.loads(data) if data else None
+        try:
+            return json.loads(data) if data else None
+        except ValueError:
+            raise Unreachable(f"{self.url} does not answer as a service does") from None
 
     def content(self, path: str) -> bytes:
         """Return the bytes at a path, whatever they are."""

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from postfinch import __version__
-from postfinch.commands import domains, profiles, run, templates, webhooks
+from postfinch.commands import domains, import_account, profiles, run, templates, webhooks
 from postfinch.commands.output import fail
 from postfinch.http_api import ApiError, Unreachable
 from postfinch.profiles import NoProfile
@@ -32,6 +32,7 @@ app.add_typer(profiles.app, name="profiles")
 app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(import_account.app, name="import")
 
 
 def _show_version(value: bool) -> None:

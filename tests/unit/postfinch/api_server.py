@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ class _Handler(BaseHTTPRequestHandler):
         with _ONE_AT_A_TIME:
             response = service(request, None)
         data = response["body"].encode()
+        if response["isBase64Encoded"]:
+            data = base64.b64decode(data)
         self.send_response(response["statusCode"])
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
