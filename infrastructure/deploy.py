@@ -121,7 +121,8 @@ def deploy(
 
 def missing_choices(stage: str, parameters: Mapping[str, str]) -> list[str]:
     """Return a warning for each setting that AWS needs a choice of and ``parameters`` leave out."""
-    again = f"make deploy STAGE={stage}"
+    command = os.environ.get("COMMAND_NAME")
+    again = f"{command} --stage {stage}" if command else f"make deploy STAGE={stage}"
     warnings = []
     if parameters["Transport"] in ("", "smtp") and not parameters["Smarthost"]:
         warnings.append(_NO_SMARTHOST.format(again=again))
@@ -162,7 +163,9 @@ def _session() -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Deploy to AWS, or to where ``AWS_ENDPOINT_URL`` points."""
-    parser = argparse.ArgumentParser(description="Deploy Postfinch with CloudFormation.")
+    parser = argparse.ArgumentParser(
+        prog=os.environ.get("COMMAND_NAME"), description="Deploy Postfinch with CloudFormation."
+    )
     parser.add_argument("--stage", default="dev")
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="arm64")
     options = parser.parse_args(arguments)

@@ -30,7 +30,7 @@ Command = Callable[[argparse.Namespace], None]
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
-        prog="python -m infrastructure.admin",
+        prog=os.environ.get("COMMAND_NAME") or "python -m infrastructure.admin",
         description="Manage accounts, keys, sending IPs, seeds, compliance and dead letters.",
     )
     top.add_argument(

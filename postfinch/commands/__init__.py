@@ -13,7 +13,15 @@ from typing import Annotated
 import typer
 
 from postfinch import __version__
-from postfinch.commands import domains, import_account, profiles, run, templates, webhooks
+from postfinch.commands import (
+    domains,
+    import_account,
+    operation,
+    profiles,
+    run,
+    templates,
+    webhooks,
+)
 from postfinch.commands.output import fail
 from postfinch.http_api import ApiError, Unreachable
 from postfinch.profiles import NoProfile
@@ -33,6 +41,8 @@ app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(import_account.app, name="import")
+for tool in (operation.admin, operation.deploy):
+    app.command(context_settings=operation.PASSED_THROUGH, add_help_option=False)(tool)
 
 
 def _show_version(value: bool) -> None:
