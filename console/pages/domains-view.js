@@ -1,18 +1,20 @@
-// One domain: its DNS records and whether the DNS has them, and checking them now.
+// One domain: its DNS records and whether the DNS has them, its keys, and what it is used for.
 import { html, useState } from "../vendor/preact.js";
-import { get, post, put, remove } from "../core/api.js";
+import { get, post, remove } from "../core/api.js";
 import { useResource } from "../core/resource.js";
-import { go, href } from "../core/router.js";
+import { go, href, route, setQuery } from "../core/router.js";
 import { local, may } from "../core/service.js";
-import { Badge, Button, Copyable } from "../parts/controls.js";
+import { Badge, Button, TabPanel, Tabs } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
-import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
-import { Card, PageHead } from "../parts/page.js";
+import { attempt, Loaded, toast } from "../parts/feedback.js";
+import { PageHead } from "../parts/page.js";
 import { KINDS, readiness } from "./domains.js";
+import { Keys } from "./domains-keys.js";
+import { publish, Record, Spf } from "./domains-records.js";
+import { Mailboxes, SendingSettings, TrackingSettings } from "./domains-settings.js";
 
-const TITLES = { dkim: "Signature (DKIM)", cname: "Bounces", mx: "Bounces, by MX", dmarc: "Policy (DMARC)" };
-const STATES = { valid: ["Published", "good", "circle-check"], invalid: ["Wrong or missing", "bad", "circle-x"], pending: ["No answer from the DNS", "warn", "clock"], unverified: ["Not checked", "", "circle"] };
+const PARTS = { sending: [["records", "Records"], ["keys", "Keys"], ["settings", "Settings"]], tracking: [["records", "Records"], ["settings", "Settings"]] };
 
 export function DomainView({ kind, name }) {
   const { path: all, manage, verify } = KINDS[kind];
@@ -21,40 +23,40 @@ export function DomainView({ kind, name }) {
   const records = useResource((signal) => get(`${path}/dns-records`, undefined, { signal }), [path]);
   const [problems, setProblems] = useState({});
   const [busy, setBusy] = useState(false);
+  const parts = PARTS[kind];
+  const part = parts.some(([each]) => each === route.value.query.part) ? route.value.query.part : "records";
+  const reload = () => Promise.all([domain.reload(), records.reload()]);
+  // A check by MX is for accounts whose records name one
+  const checks = () => ({ ...verify, ...(records.data?.results.some((each) => each.purpose === "mx") ? { mx_verify: true } : {}) });
   const check = async () => {
     setBusy(true);
     await attempt(async () => {
-      const { results } = await post(`${path}/verify`, verify);
+      const { results } = await post(`${path}/verify`, checks());
       setProblems(Object.fromEntries(Object.entries(results.dns ?? {}).filter(([key]) => key.endsWith("_error")).map(([key, text]) => [key.replace("_error", ""), text])));
       toast(readiness(kind, results)[0] === "Ready" ? "The domain is ready" : "Checked: not everything is there yet", readiness(kind, results)[0] === "Ready" ? "good" : "bad");
     });
-    await Promise.all([domain.reload(), records.reload()]);
+    await reload();
     setBusy(false);
   };
   const destroy = async () => {
     if (!(await confirm({ title: `Delete ${name}?`, text: kind === "sending" ? "Nothing can be sent from it any more, and its keys are destroyed." : "New mail uses another domain for its links. Links that were sent stop working.", typed: name }))) return;
     if (await attempt(() => remove(path), "Deleted")) go(["domains"], { kind: kind === "sending" ? "" : kind });
   };
-  const publish = async (record) => {
-    if (await attempt(() => put(`local/dns/${record.name}`, { records: [{ type: record.type, value: record.value }] }), "Published in the local DNS")) await check();
-  };
-  const back = ["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })];
-  return html`<div class="page"><${PageHead} title=${name} back=${back}>
+  const own = { path, domain: domain.data?.results, isLocal: local.value, manages: may(manage), reload };
+  return html`<div class="page"><${PageHead} title=${name} back=${["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })]}>
       <${CurlButton} path="${path}/dns-records" />
-      ${may(manage) && html`<${Button} kind="primary" icon="refresh-cw" busy=${busy} onClick=${check}>Verify now<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}<//>
+      ${own.manages && html`<${Button} kind="primary" icon="refresh-cw" busy=${busy} onClick=${check}>Verify now<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}<//>
     <${Loaded} resource=${domain}>${({ results }) => { const [text, tone, icon] = readiness(kind, results.status); return html`<div class="row wraps"><${Badge} tone=${tone} icon=${icon}>${text}<//>
       ${tone === "warn" && html`<span class="soft">Publish the records below where the domain's DNS is managed, then verify.</span>`}</div>`; }}<//>
-    <${Loaded} resource=${records}>${({ results }) => html`<div class="stack">${results.map((record) => html`<${Record} key=${record.purpose} kind=${kind} record=${record} problem=${problems[record.purpose]}
-      publish=${local.value && may(manage) && publish} />`)}</div>`}<//>
+    <${Tabs} label="Parts of the domain" current=${part} onChange=${(each) => setQuery({ part: each === "records" ? "" : each })} tabs=${parts} />
+    <${TabPanel} current=${part}>${part === "records" ? html`<${Records} kind=${kind} name=${name} records=${records} problems=${problems} check=${check} ...${own} />`
+      : own.domain && (part === "keys" ? html`<${Keys} ...${own} />` : kind === "sending" ? html`<${SendingSettings} ...${own} />` : html`<${TrackingSettings} ...${own} />`)}<//>
   </div>`;
 }
 
-function Record({ kind, record, problem, publish }) {
-  const [text, tone, icon] = STATES[record.status] ?? ["Not checked", "", "circle"];
-  const title = kind === "tracking" ? "Links" : TITLES[record.purpose];
-  const actions = html`<span class="row wraps"><${Badge}>${record.required ? "Required" : "Recommended"}<//>${record.status && html`<${Badge} tone=${tone} icon=${icon}>${text}<//>`}
-    ${publish && record.status !== "valid" && html`<${Button} kind="small" icon="zap" onClick=${() => publish(record)}>Publish<span class="visually-hidden"> ${title}</span><//>`}</span>`;
-  return html`<${Card} title=${title} actions=${actions}><div class="stack">
-    <dl class="facts"><dt>Type</dt><dd class="mono">${record.type}</dd><dt>Name</dt><dd><${Copyable} text=${record.name} /></dd><dt>Value</dt><dd><${Copyable} text=${record.value} /></dd></dl>
-    ${problem && html`<${Notice} tone="warn" icon="alert-triangle">${problem}<//>`}</div><//>`;
+function Records({ kind, name, path, domain, records, problems, isLocal, manages, check, reload }) {
+  const onPublish = isLocal && manages && (async (record) => { if (await publish(record)) await check(); });
+  return html`<${Loaded} resource=${records}>${({ results }) => html`<div class="stack">${results.map((record) => html`<${Record} key=${record.purpose} purpose=${kind === "tracking" ? "links" : record.purpose} record=${record} problem=${problems[record.purpose]} onPublish=${onPublish} />`)}
+    ${kind === "sending" && domain && html`<${Spf} status=${domain.status.spf_status} problem=${problems.spf} />
+      ${manages && !results.some((each) => each.purpose === "mx") && html`<${Mailboxes} name=${name} path=${path} status=${domain.status} reload=${reload} />`}`}</div>`}<//>`;
 }

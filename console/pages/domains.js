@@ -1,14 +1,14 @@
 // Domains: those that mail is sent from and those that links lead through, with their DNS records.
 import { html, useState } from "../vendor/preact.js";
-import { get, post } from "../core/api.js";
+import { get } from "../core/api.js";
 import { useResource } from "../core/resource.js";
-import { go, href, route, setQuery } from "../core/router.js";
+import { href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
-import { Badge, Button, CheckField, Tabs, TabPanel, TextField, Time } from "../parts/controls.js";
+import { Badge, Button, Tabs, TabPanel, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
-import { Dialog } from "../parts/dialog.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
+import { AddDomain } from "./domains-form.js";
 import { DomainView } from "./domains-view.js";
 
 /** What differs between the two kinds of domains. */
@@ -55,17 +55,4 @@ function Table({ kind, domains }) {
         <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td><td>${kind === "sending" ? html`<${Time} at=${each.creation_time} />` : each.secure ? "HTTPS" : "HTTP"}</td>
         <td>${each.subaccount_id ? `Subaccount ${each.subaccount_id}` : "Account"}</td></tr>`;
     })}</tbody></table></div>`;
-}
-
-function AddDomain({ kind, onClose }) {
-  const [domain, setDomain] = useState("");
-  const [shared, setShared] = useState(false);
-  const { path, name } = KINDS[kind];
-  const save = async () => {
-    const { results } = await post(path, { domain: domain.trim(), ...(shared ? { shared_with_subaccounts: true } : {}) });
-    go(["domains", kind, results.domain]);
-  };
-  return html`<${Dialog} title="Add ${name}" submit="Add" disabled=${!domain.trim()} onClose=${onClose} onSubmit=${save}>
-    <${TextField} label="Domain" placeholder=${kind === "sending" ? "mail.example.com" : "click.example.com"} value=${domain} onInput=${setDomain} spellcheck="false" autocapitalize="none" />
-    ${kind === "sending" && html`<${CheckField} label="Subaccounts may send from it" checked=${shared} onChange=${setShared} />`}<//>`;
 }
