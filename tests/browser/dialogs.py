@@ -59,7 +59,7 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "domain-delete": ("domain", ("Delete",)),
     "domain-by-mail": ("domain", ("Verify postmaster*",)),
     "domain-key-add": ("domain-keys", ("Add key",)),
-    "domain-key-change": ("domain-keys", ("Change*",)),
+    "domain-key-change": ("domain-keys", ("Change its own key",)),
     "domain-key-rotate": ("domain-keys", ("Rotate",)),
     "webhook-add": ("webhooks", ("Add webhook",)),
     "webhook-change": ("webhook", ("Change", "Add header")),
