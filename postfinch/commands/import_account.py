@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from postfinch.commands.import_export import add_commands
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line, write_rows
 from postfinch.http_api import Api
@@ -20,6 +21,7 @@ from postfinch.importing.kinds import KINDS
 from postfinch.importing.model import Outcome, Result, State
 
 app = typer.Typer(help="Take what another account or service has.")
+add_commands(app)
 
 _OUTCOMES: dict[Outcome, str] = {
     "taken": "Taken",
