@@ -30,6 +30,8 @@ _OUTCOMES: dict[Outcome, str] = {
     "failed": "Not taken",
     "would": "Would be taken",
 }
+# To the beginning of the line, which becomes empty
+_START = "\r\x1b[K" if sys.stderr.isatty() else ""
 _NEVER = "API keys, IP pools, A/B tests, events and metrics are not taken."
 
 
@@ -73,14 +75,14 @@ def import_account(
     source = Api(from_url.rstrip("/").removesuffix("/api/v1"), from_key)
     try:
         progress = State.open(state, source.url, target.url)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         fail(str(error), 2)
     accounts = Accounts(source, target, progress)
     accounts.match()
     results: list[Result] = []
     try:
         for name in (each for each in KINDS if each in names):
-            kind = KINDS[name](accounts)
+            kind = KINDS[name](accounts, progress, _say)
             for index, count, result in take_all(kind, accounts, progress, dry_run=dry_run):
                 results.append(result)
                 _show_progress(name, index, count)
@@ -96,11 +98,16 @@ def import_account(
 
 def _show_progress(name: str, index: int, count: int) -> None:
     """Say how far a kind is: in place on a terminal, else once it is done."""
+    if index == count:
+        note(f"{_START}{name}: {count}")
+    else:
+        _say(f"{name}: {index} of {count}")
+
+
+def _say(text: str) -> None:
+    """Show a text on a terminal until the next one takes its place."""
     if sys.stderr.isatty():
-        end = "\n" if index == count else ""
-        typer.echo(f"\r{name}: {index} of {count}{end}", err=True, nl=False)
-    elif index == count:
-        note(f"{name}: {count}")
+        typer.echo(f"{_START}{text}", err=True, nl=False)
 
 
 def _report(results: Sequence[Result], *, as_json: bool) -> None:
@@ -111,10 +118,14 @@ def _report(results: Sequence[Result], *, as_json: bool) -> None:
     kinds = dict.fromkeys(result.kind for result in results)
     outcomes = [name for name in _OUTCOMES if any(each.outcome == name for each in results)]
     counts = Counter((result.kind, result.outcome) for result in results)
-    rows = [{"kind": kind, **{name: counts[kind, name] for name in outcomes}} for kind in kinds]
-    columns: dict[str, str] = {"kind": ""}
-    columns |= {name: _OUTCOMES[name] for name in outcomes}
-    write_rows(rows, columns, as_json=False, empty="There is nothing to take.")
+    if not sys.stdout.isatty():
+        for (kind, outcome), count in counts.items():
+            typer.echo(f"{kind}\t{outcome}\t{count}")
+    else:
+        rows = [{"kind": kind, **{name: counts[kind, name] for name in outcomes}} for kind in kinds]
+        columns: dict[str, str] = {"kind": ""}
+        columns |= {name: _OUTCOMES[name] for name in outcomes}
+        write_rows(rows, columns, as_json=False, empty="There is nothing to take.")
     for result in results:
         if result.reason:
             owner = f" of subaccount {result.subaccount}" if result.subaccount else ""

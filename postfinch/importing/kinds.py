@@ -10,7 +10,7 @@ from urllib.parse import quote
 from postfinch import stored_templates
 from postfinch.http_api import Api, ApiError
 from postfinch.importing.accounts import Accounts
-from postfinch.importing.model import Json, Thing, pages, patient
+from postfinch.importing.model import Json, State, Thing, page, patient
 from postfinch.stored_templates import Change
 from postfinch.template_files import Item
 
@@ -21,12 +21,17 @@ _ALL_TYPES = "transactional,non_transactional,open_tracking"
 
 
 class Kind(ABC):
-    """One kind of thing, with its ``name`` in reports and options."""
+    """One kind of thing, with its ``name`` in reports and options.
+
+    ``say`` shows how far a thing is that takes long.
+    """
 
     name: ClassVar[str]
 
-    def __init__(self, accounts: Accounts) -> None:
+    def __init__(self, accounts: Accounts, state: State, say: Callable[[str], None]) -> None:
         self.accounts = accounts
+        self.state = state
+        self.say = say
 
     @abstractmethod
     def things(self) -> Iterable[Thing]:
@@ -239,16 +244,25 @@ class _Suppressions(Kind):
     def take(self, thing: Thing) -> str:
         source = self.accounts.source_of(thing.subaccount)
         target = self.accounts.target_of(thing.subaccount)
-        query = {"types": _ALL_TYPES, "cursor": "initial", "per_page": _BULK}
-        count = 0
-        refusals: list[str] = []
-        bulk: list[Json] = []
-        for entry in pages(source, "/suppression-list", **query):
-            bulk.append(suppression(entry))
-            if len(bulk) == _BULK:
-                count += put_suppressions(target, bulk, refusals)
-                bulk = []
-        count += put_suppressions(target, bulk, refusals)
+        # A list may be long: an import that is stopped goes on at the page where it was
+        key = f"{self.name}:{thing.subaccount or 0}"
+        first = {"types": _ALL_TYPES, "cursor": "initial", "per_page": _BULK}
+        place = self.state.places.get(key) or {"query": first, "count": 0, "refusals": []}
+        query, count, refusals = place["query"], place["count"], place["refusals"]
+        while query:
+            try:
+                entries, query = page(source, "/suppression-list", query)
+            except ApiError as error:
+                if error.status != 400 or query == first:
+                    raise
+                query = first  # the place is too old for the source
+                continue
+            count += put_suppressions(target, list(map(suppression, entries)), refusals)
+            place = {"query": query, "count": count, "refusals": refusals}
+            self.state.places[key] = place
+            self.state.save()
+            self.say(f"{self.name} of {thing.id}: {count} entries")
+        del self.state.places[key]
         if refusals:
             names = ", ".join(refusals[:20])
             return f"{len(refusals)} of {count + len(refusals)} entries were refused: {names}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ class State:
     """How far an import has come, in a file: an import that is stopped goes on there.
 
     ``subaccounts`` has the number that each of the source's subaccounts has in the new account.
+    ``places`` says where to go on in what was taken in part.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class State:
     target: str
     done: set[str] = field(default_factory=set)
     subaccounts: dict[int, int] = field(default_factory=dict)
+    places: dict[str, Json] = field(default_factory=dict)
     _saved: float = 0.0
 
     @classmethod
@@ -67,6 +69,7 @@ class State:
             raise ValueError(f"{path} is of another import; name another file with --state")
         state.done = set(fields["done"])
         state.subaccounts = {int(old): new for old, new in fields["subaccounts"].items()}
+        state.places = fields["places"]
         return state
 
     def save(self, *, at_once: bool = False) -> None:
@@ -78,6 +81,7 @@ class State:
             "target": self.target,
             "done": sorted(self.done),
             "subaccounts": self.subaccounts,
+            "places": self.places,
         }
         new = self.path.with_name(self.path.name + ".new")
         new.write_text(json.dumps(fields), encoding="utf-8")
@@ -97,15 +101,13 @@ def patient(call: Callable[[], T]) -> T:
     return call()
 
 
-def pages(api: Api, path: str, **query: Any) -> Iterator[Json]:
-    """Yield the results of all pages; a service with few results may have one page."""
-    while True:
-        document: Json = patient(partial(api.document, "GET", path, None, query))
-        yield from document.get("results", [])
-        link = _next_link(document.get("links"))
-        if not link:
-            return
-        query = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+def page(api: Api, path: str, query: Json) -> tuple[list[Json], Json]:
+    """Return the results of a page, and the query of the next one; it is empty at the end."""
+    document: Json = patient(partial(api.document, "GET", path, None, query))
+    link = _next_link(document.get("links"))
+    return document.get("results", []), dict(
+        parse_qsl(urlsplit(link).query, keep_blank_values=True)
+    )
 
 
 def _next_link(links: Any) -> str:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from chalicelib.dkim.key_pair import generate_key
+from postfinch.http_api import Api, ApiError
+from postfinch.importing import kinds
 from tests.http_target import serving
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key
@@ -187,6 +189,40 @@ def test_what_fails_is_named_and_tried_again_next_time(source: Client, account: 
     take(source)
     assert account.get("/api/v1/templates/live").status == 404
     assert not STATE.exists()
+
+
+def test_a_list_that_was_taken_in_part_goes_on_where_it_was(
+    source: Client, account: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = [{"recipient": f"r{n}@inbox.test", "type": "transactional"} for n in range(25)]
+    source.put("/api/v1/suppression-list", {"recipients": entries})
+    put = kinds.put_suppressions
+    sizes: list[int] = []
+
+    def put_twice(target: Api, bulk: list[Any], refusals: list[str]) -> int:
+        sizes.append(len(bulk))
+        if len(sizes) == 3:
+            raise ApiError(500, [{"message": "it is broken"}])
+        return put(target, bulk, refusals)
+
+    monkeypatch.setattr(kinds, "_BULK", 10)
+    monkeypatch.setattr(kinds, "put_suppressions", put_twice)
+    assert "it is broken" in take(source, code=1)
+    take(source)
+    assert sizes == [10, 10, 5, 5]
+    assert account.get("/api/v1/suppression-list/summary").results["total"] == 25
+
+
+def test_a_place_that_the_source_does_not_know_any_more_is_forgotten(
+    source: Client, account: Client
+) -> None:
+    fill(source)
+    url = os.environ["POSTFINCH_URL"]
+    place = {"query": {"cursor": "old"}, "count": 1, "refusals": []}
+    state = {"source": url, "target": url, "done": [], "subaccounts": {}}
+    STATE.write_text(json.dumps(state | {"places": {"suppressions:0": place}}))
+    take(source)
+    assert account.on_behalf_of(0).get("/api/v1/suppression-list/summary").results["total"] > 1
 
 
 def test_the_state_of_another_import_is_not_used(source: Client) -> None:
