@@ -50,6 +50,11 @@ class Api:
         """Return the answer to POST."""
         return self.request("POST", path, body, query)
 
+    def post_once(self, path: str, body: Json, key: str) -> Json:
+        """Return the whole answer to POST with an idempotency key: repeated, it has one effect."""
+        headers = {"Idempotency-Key": key}
+        return _parsed(self._answer("POST", path, body, None, headers), self.url)
+
     def put(self, path: str, body: Json = None, **query: Any) -> Json:
         """Return the answer to PUT."""
         return self.request("PUT", path, body, query)
@@ -75,11 +80,7 @@ class Api:
         self, method: str, path: str, body: Json = None, query: Mapping[str, Any] | None = None
     ) -> Json:
         """Return the whole answer, as parsed JSON; ``None`` if it is empty."""
-        data = self._answer(method, path, body, query).data
-        try:
-            return json.loads(data) if data else None
-        except ValueError:
-            raise Unreachable(f"{self.url} does not answer as a service does") from None
+        return _parsed(self._answer(method, path, body, query), self.url)
 
     def content(self, path: str) -> bytes:
         """Return the bytes at a path, whatever they are."""
@@ -89,20 +90,39 @@ class Api:
         """Yield name and data of each server-sent event, for as long as the service sends any."""
         headers = {**self._headers, "Accept": "text/event-stream"}
         response = self._send("GET", self._address(path, query), headers=headers, stream=True)
+        if response.status >= 400:
+            raise ApiError(response.status, _errors(response.data))
         name = "message"
-        for line in _lines(response):
-            if line.startswith("event:"):
-                name = line.removeprefix("event:").strip()
-            elif line.startswith("data:"):
-                yield name, json.loads(line.removeprefix("data:"))
-                name = "message"
+        try:
+            for line in _lines(response):
+                if line.startswith("event:"):
+                    name = line.removeprefix("event:").strip()
+                elif line.startswith("data:"):
+                    yield name, json.loads(line.removeprefix("data:"))
+                    name = "message"
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(f"{self.url} ended the stream: {error}") from error
+        finally:
+            response.close()
+
+    def date(self) -> str | None:
+        """Return the header ``Date`` of an answer; raises Unreachable."""
+        response = self._send("GET", self._address("/", None), headers=self._headers)
+        return response.headers.get("Date")
 
     def _answer(
-        self, method: str, path: str, body: Json, query: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        body: Json,
+        query: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None = None,
     ) -> urllib3.BaseHTTPResponse:
-        address = self._address(path, query)
         response = self._send(
-            method, address, json=body if body is not None else None, headers=self._headers
+            method,
+            self._address(path, query),
+            json=body if body is not None else None,
+            headers={**self._headers, **(headers or {})},
         )
         if response.status >= 400:
             raise ApiError(response.status, _errors(response.data))
@@ -120,6 +140,14 @@ class Api:
         base = self.url if path.startswith(("/local", "/api/")) else f"{self.url}/api/v1"
         values = {name: value for name, value in (query or {}).items() if value is not None}
         return f"{base}{path}?{urlencode(values, doseq=True)}" if values else f"{base}{path}"
+
+
+def _parsed(response: urllib3.BaseHTTPResponse, url: str) -> Json:
+    """Return the JSON of an answer, ``None`` if it is empty; raises Unreachable if it is none."""
+    try:
+        return json.loads(response.data) if response.data else None
+    except ValueError:
+        raise Unreachable(f"{url} does not answer as a service does") from None
 
 
 def _errors(data: bytes) -> list[dict[str, Any]]:

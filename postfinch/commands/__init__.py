@@ -16,9 +16,11 @@ from postfinch import __version__
 from postfinch.commands import (
     domains,
     import_account,
+    mail,
     operation,
     profiles,
     run,
+    send,
     templates,
     webhooks,
 )
@@ -36,6 +38,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run.run)
+app.command()(send.send)
+app.add_typer(mail.app, name="mail")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")

@@ -44,8 +44,11 @@ def write_rows(
 
 
 def write_line(text: str, *, style: str = "") -> None:
-    """Write a line, in this style on a terminal."""
-    Console(soft_wrap=True, highlight=False).print(escape(text), style=style or None)
+    """Write a line, in this style on a terminal; elsewhere tabs stay tabs."""
+    if sys.stdout.isatty():
+        Console(soft_wrap=True, highlight=False).print(escape(text), style=style or None)
+    else:
+        typer.echo(text)
 
 
 def note(text: str) -> None:
