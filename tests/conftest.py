@@ -20,6 +20,8 @@ from xdist.scheduler import LoadFileScheduling
 from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import provide_resources
 
+pytest_plugins = ("postfinch.pytest_plugin",)
+
 # Other load may slow a machine down, so examples have no deadline. In CI the examples are the same
 # in each run, so that a failure comes from a change; elsewhere every run tries different ones.
 hypothesis.settings.register_profile(

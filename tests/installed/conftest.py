@@ -26,7 +26,14 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment in which only the package was installed."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    _pip(str(folder / "bin" / "python"), "install", "--no-compile", str(wheel), "pytest==9.2.0")
+    _pip(
+        str(folder / "bin" / "python"),
+        "install",
+        "--no-compile",
+        str(wheel),
+        "pytest",
+        "pytest-xdist",
+    )
     return folder / "bin"
 
 

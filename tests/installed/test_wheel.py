@@ -105,6 +105,38 @@ def test_the_console_is_served(service: dict[str, Any]) -> None:
         assert b"Postfinch" in page.read()
 
 
+_TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_mail_arrives(postfinch, number):
+    postfinch.send(to=f"reader-{number}@inbox.test", subject="Hello", text="Hello")
+    message = postfinch.mailbox.wait_for(to="reader-*")
+    assert message.to == f"reader-{number}@inbox.test"
+    message.wait_for_event("delivery")
+    assert len(postfinch.mailbox) == 1
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_the_fixture_serves_the_tests_of_other_programs(
+    installed: Installed, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_mail.py").write_text(_TESTS)
+    python = installed.programs / "python"
+    # Settings of the tested program concern nobody else
+    environment = installed.environment | {"SECRET_KEY": "of-the-program", "API_KEY": "another"}
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", *options, str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
 def _get(service: dict[str, Any], path: str) -> Any:
     request = urllib.request.Request(
         service["api_url"] + path, headers={"Authorization": service["api_key"]}

@@ -83,3 +83,18 @@ def test_the_django_settings_send_mail(service: Service) -> None:
     )
     assert output.strip() == "1"
     assert eventually(lambda: service.mailbox(to="ann+django@inbox.test"))
+
+
+def test_the_tests_of_other_programs_pass() -> None:
+    folder = EXAMPLES / "pytest"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "postfinch.pytest_plugin"]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "-p", "no:django", "-c", os.devnull, str(folder)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 passed" in done.stdout

@@ -1,0 +1,197 @@
+"""Read the mail of one test, and act as its recipient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from postfinch.http_api import Api
+from postfinch.testing.waiting import TIMEOUT, wait_for
+
+Event = dict[str, Any]
+_PATH = "/local/mailbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a message. ``target`` is where a tracked link leads to, else the link itself."""
+
+    url: str
+    text: str
+    target: str
+    tracked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file in a message."""
+
+    name: str
+    type: str
+    content: bytes
+
+
+class Message:
+    """One message that arrived."""
+
+    def __init__(self, api: Api, entry: Mapping[str, Any]) -> None:
+        self._api = api
+        self._entry = entry
+        self._path = f"{_PATH}/{entry['id']}"
+        self.id: str = entry["id"]
+        self.to: str = entry["to"]
+        self.sender: str = entry["from"]
+        self.subject: str = entry["subject"]
+
+    def __repr__(self) -> str:
+        return f"<Message to {self.to}: {self.subject!r}>"
+
+    @property
+    def text(self) -> str:
+        """The text part; empty if there is none."""
+        return self._content["text"] or ""
+
+    @property
+    def html(self) -> str:
+        """The HTML part; empty if there is none."""
+        return self._content["html"] or ""
+
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """The headers by name, as they are written; the last one of each name."""
+        return {each["name"]: each["value"] for each in self._content["headers"]}
+
+    @cached_property
+    def source(self) -> bytes:
+        """The message as it arrived (RFC 5322)."""
+        return self._api.content(self._path)
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """The links of the text and HTML parts, in their order."""
+        return [
+            Link(each["url"], each["text"], each["target"] or each["url"], each["tracked"])
+            for each in self._api.get(f"{self._path}/links")
+            if each["kind"] in ("click", "link") and each["part"] != "header"
+        ]
+
+    @cached_property
+    def attachments(self) -> list[Attachment]:
+        """The attached files, and images that the HTML shows."""
+        return [
+            Attachment(
+                each["filename"],
+                each["content_type"],
+                self._api.content(f"{self._path}/parts/{each['part']}"),
+            )
+            for each in self._content["parts"]
+            if each["role"] in ("attachment", "inline")
+        ]
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of the message so far, the oldest first."""
+        message_id = self._entry["message_id"]
+        if not message_id:
+            return []
+        events: list[Event] = self._api.get("/events/message", messages=message_id, per_page=1000)
+        return sorted(events, key=lambda event: event["timestamp"])
+
+    def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Event:
+        """Wait until the message has an event of this type, such as ``click``; return it."""
+
+        def look() -> Event | None:
+            return next((event for event in self.events if event["type"] == type), None)
+
+        def instead() -> str:
+            types = ", ".join(event["type"] for event in self.events) or "no events"
+            return f"no event {type!r} of {self!r} within {timeout} s, but {types}"
+
+        return wait_for(look, timeout, instead)
+
+    def open(self) -> None:
+        """Open the message, as a reader does who loads its images."""
+        self._act("open")
+
+    def click(self, link: Link | str) -> None:
+        """Follow a link: one of :attr:`links`, or its URL, its target or its text."""
+        self._act("click", url=self._url_of(link))
+
+    def unsubscribe(self) -> None:
+        """Unsubscribe as mail programs do, with one click (RFC 8058)."""
+        self._act("unsubscribe")
+
+    def complain(self) -> None:
+        """Report the message as spam."""
+        self._act("complain")
+
+    def bounce(self) -> None:
+        """Return the message as undeliverable, after it was accepted."""
+        self._act("bounce")
+
+    def delete(self) -> None:
+        """Delete the message from the mailbox."""
+        self._api.delete(self._path)
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = self._api.get(f"{self._path}/content")
+        return content
+
+    def _act(self, action: str, **fields: str) -> None:
+        self._api.post(f"{self._path}/actions", {"action": action, **fields})
+
+    def _url_of(self, link: Link | str) -> str:
+        if isinstance(link, Link):
+            return link.url
+        for each in self.links:
+            if link in (each.url, each.target, each.text):
+                return each.url
+        targets = ", ".join(f"{each.text!r} to {each.target}" for each in self.links) or "none"
+        raise AssertionError(f"{self!r} has no link {link!r}; its links: {targets}")
+
+
+class Mailbox:
+    """The mail that one test's account has sent, and that was delivered."""
+
+    def __init__(self, api: Api, subaccount_id: int) -> None:
+        self._api = api
+        self._query = {"subaccount": subaccount_id}
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages())
+
+    def __len__(self) -> int:
+        return len(self.messages())
+
+    def messages(self, *, to: str = "*", subject: str = "*") -> list[Message]:
+        """Return the messages, the oldest first; ``*`` stands for any characters."""
+        entries = self._api.get(_PATH, details="true", limit=500, **self._query)
+        return [
+            Message(self._api, entry)
+            for entry in reversed(entries)
+            if fnmatchcase(entry["to"].casefold(), to.casefold())
+            and fnmatchcase(entry["subject"].casefold(), subject.casefold())
+        ]
+
+    def wait_for(self, *, to: str = "*", subject: str = "*", timeout: float = TIMEOUT) -> Message:
+        """Wait for a message to an address, or with a subject; ``*`` stands for any characters.
+
+        Raises :class:`NeverHappened`, whose text lists the messages that there are.
+        """
+
+        def look() -> Message | None:
+            return next(iter(self.messages(to=to, subject=subject)), None)
+
+        def instead() -> str:
+            others = "".join(f"\n  {message!r}" for message in self) or "\n  no mail at all"
+            return f"no mail to {to} with subject {subject} within {timeout} s, but:{others}"
+
+        return wait_for(look, timeout, instead)
+
+    def clear(self) -> None:
+        """Delete the messages of this test."""
+        self._api.delete(_PATH, **self._query)

@@ -1,0 +1,159 @@
+"""Give a test an account of its own at a running service."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from postfinch.http_api import Api
+from postfinch.local_service import LocalService
+from postfinch.testing.mailbox import Mailbox
+from postfinch.testing.webhook_events import WebhookEvents
+
+#: What the account of a test may do: all that a subaccount can
+_GRANTS = (
+    "message_events/view",
+    "sending_domains/manage",
+    "smtp/inject",
+    "suppression_lists/manage",
+    "tracking_domains/manage",
+    "tracking_domains/view",
+    "transmissions/modify",
+    "transmissions/view",
+    "webhooks/modify",
+    "webhooks/view",
+)
+#: The domain from which every account may send at a local service
+DOMAIN = "example.test"
+
+
+class SmtpAccess(NamedTuple):
+    """How a program logs in to the relay: with STARTTLS at ``port``, or under TLS at ``tls_port``.
+
+    ``authority`` is the file with the certificate that signs the relay's; empty if it is not known.
+    """
+
+    host: str
+    port: int
+    user: str
+    password: str
+    tls_port: int
+    authority: str
+
+
+class TestAccount:
+    """The account of one test: a subaccount, whose mail, events and webhooks are its own.
+
+    ``account_key`` is the key of the whole account, for what no subaccount may do, such as
+    managing templates; what is made with it is seen by other tests.
+    """
+
+    __test__ = False  # its name begins as those of test classes do
+
+    def __init__(self, service: LocalService) -> None:
+        self.api_url = service.api_url
+        self.account_key = service.api_key
+        self._service = service
+        name = f"pytest-{uuid.uuid4().hex[:12]}"
+        account = Api(service.api_url, service.api_key)
+        created = account.post(
+            "/subaccounts", {"name": name, "key_label": name, "key_grants": _GRANTS}
+        )
+        self.subaccount_id: int = created["subaccount_id"]
+        self.api_key: str = created["key"]
+        #: The API with the whole account's key, acting for this subaccount
+        self.api = Api(service.api_url, service.api_key, self.subaccount_id)
+        self._rules: list[int] = []
+
+    @property
+    def smtp(self) -> SmtpAccess:
+        """The relay's host, ports, user and password."""
+        service = self._service
+        return SmtpAccess(
+            service.smtp_host,
+            service.smtp_port,
+            "SMTP_Injection",
+            self.api_key,
+            service.smtp_tls_port,
+            service.authority,
+        )
+
+    @cached_property
+    def mailbox(self) -> Mailbox:
+        """The mail that this account has sent, as its recipients got it."""
+        return Mailbox(self.api, self.subaccount_id)
+
+    @cached_property
+    def webhooks(self) -> WebhookEvents:
+        """The events of this account as webhooks bring them, from the first use on."""
+        return WebhookEvents(self.api)
+
+    def send(
+        self,
+        *,
+        to: str | Sequence[str],
+        subject: str = "",
+        text: str | None = None,
+        html: str | None = None,
+        from_: str = f"sender@{DOMAIN}",
+        template: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        attachments: Sequence[Path] = (),
+        **options: Any,
+    ) -> str:
+        """Send a message to one or more recipients; return the transmission's id.
+
+        ``data`` fills in the template language, ``options`` are those of a transmission.
+        """
+        recipients = [to] if isinstance(to, str) else to
+        content: dict[str, Any] = {"template_id": template} if template else {"from": from_}
+        if not template:
+            content |= {"subject": subject, "text": text, "html": html}
+            content["attachments"] = [_attachment(path) for path in attachments]
+        body = {
+            "recipients": [{"address": address} for address in recipients],
+            "content": {name: value for name, value in content.items() if value},
+            "substitution_data": dict(data or {}),
+            "options": options,
+        }
+        return str(self.api.post("/transmissions", body)["id"])
+
+    def fail(
+        self,
+        pattern: str = "*",
+        *,
+        code: int | None = 550,
+        text: str = "",
+        step: str = "rcpt",
+        delay: float = 0.0,
+        times: int | None = None,
+    ) -> None:
+        """Let delivery fail to recipients like a pattern, until the end of this test.
+
+        ``code`` is that of the SMTP reply at a step (``connect``, ``mail``, ``rcpt``, ``data``,
+        ``dot``); 4xx is tried again later, ``None`` closes the connection.
+        """
+        rule = {"pattern": pattern, "code": code, "text": text, "step": step, "delay": delay}
+        if times is not None:
+            rule["times"] = times
+        self._rules.append(self.api.post("/local/failures", rule)["id"])
+
+    def close(self) -> None:
+        """Remove what would concern other tests."""
+        for rule in self._rules:
+            self.api.delete(f"/local/failures/{rule}")
+        if "webhooks" in self.__dict__:
+            self.webhooks.close()
+
+
+def _attachment(path: Path) -> dict[str, str]:
+    return {
+        "name": path.name,
+        "type": mimetypes.guess_type(path.name)[0] or "application/octet-stream",
+        "data": base64.b64encode(path.read_bytes()).decode(),
+    }

@@ -1,0 +1,114 @@
+"""Receive the webhooks of one test, on a port of the test's own process."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from postfinch.http_api import Api
+from postfinch.testing.waiting import TIMEOUT, wait_for
+
+Event = dict[str, Any]
+_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+
+class WebhookEvents:
+    """The events of one test's account, as webhooks brought them.
+
+    ``bad_signatures`` counts batches whose signature was missing or wrong.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._events: list[Event] = []
+        self._lock = threading.Lock()
+        self._secret = ""
+        self.bad_signatures = 0
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self._server.server_port}/"
+        events = sorted(self._types())
+        body = {"name": "pytest", "target": url, "events": events}
+        self._id: str = api.post("/webhooks", body)["id"]
+        self._secret = api.post(f"/webhooks/{self._id}/signing-secret")["signing_secret"]
+
+    def __iter__(self) -> Iterator[Event]:
+        with self._lock:
+            return iter(self._events.copy())
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._events)
+
+    def wait_for(self, *, type: str, to: str = "", timeout: float = TIMEOUT) -> Event:
+        """Wait for an event of a type, such as ``bounce``, of mail to an address; return it."""
+
+        def look() -> Event | None:
+            return next(
+                (each for each in self if each["type"] == type and to in ("", each.get("rcpt_to"))),
+                None,
+            )
+
+        def instead() -> str:
+            lines = [f"\n  {each['type']} of mail to {each.get('rcpt_to')}" for each in self]
+            others = "".join(lines) or "\n  no events at all"
+            return f"no webhook with {type!r} within {timeout} s, but:{others}"
+
+        return wait_for(look, timeout, instead)
+
+    def close(self) -> None:
+        """Delete the webhook, and stop listening."""
+        self._api.delete(f"/webhooks/{self._id}")
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _types(self) -> list[str]:
+        groups = self._api.get("/webhooks/events/documentation")
+        return [name for group in groups.values() for name in group["events"]]
+
+    def _receive(self, headers: Mapping[str, str], body: bytes) -> None:
+        events = [
+            event
+            for item in json.loads(body)
+            for envelope in item.values()
+            for event in envelope.values()
+        ]
+        with self._lock:
+            # The test request comes before there is a secret, and has no events
+            if events and not _is_signed(self._secret, headers, body):
+                self.bad_signatures += 1
+            self._events += events
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        receive = self._receive
+
+        class Handler(BaseHTTPRequestHandler):
+            """Takes the batches of the service."""
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receive({name.lower(): value for name, value in self.headers.items()}, body)
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Write nothing: a test's output is its own."""
+
+        return Handler
+
+
+def _is_signed(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """Tell whether a batch is signed with the secret (standardwebhooks.com)."""
+    batch_id, timestamp, signatures = (headers.get(name, "") for name in _HEADERS)
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    content = b".".join([batch_id.encode(), timestamp.encode(), body])
+    expected = "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+    return any(hmac.compare_digest(expected, each) for each in signatures.split())

@@ -1,0 +1,134 @@
+"""Use the fixture as the tests of a program that sends mail do."""
+
+from __future__ import annotations
+
+import smtplib
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from postfinch.http_api import Api, ApiError
+from postfinch.local_service import LocalService
+from postfinch.testing import NeverHappened, TestAccount
+from postfinch.testing.domains import provide
+
+
+def test_a_message_is_read_with_all_that_it_has(postfinch: TestAccount, tmp_path: Path) -> None:
+    invoice = tmp_path / "invoice.pdf"
+    invoice.write_bytes(b"%PDF-1.7 not really")
+    postfinch.send(
+        to="ann@shop.test",
+        subject="Order {{ number }}",
+        text="Thank you, {{ name }}.",
+        html='<p>Thank you, {{ name }}. <a href="https://shop.test/o/7">Your order</a></p>',
+        data={"name": "Ann", "number": 7},
+        attachments=[invoice],
+    )
+    message = postfinch.mailbox.wait_for(to="ann@*", subject="Order *")
+    assert message.subject == "Order 7"
+    assert message.to == "ann@shop.test"
+    assert message.sender == "sender@example.test"
+    assert message.text.strip() == "Thank you, Ann."
+    assert "Thank you, Ann." in message.html
+    assert message.headers["To"] == "ann@shop.test"
+    assert message.source.startswith(b"DKIM-Signature") or b"DKIM-Signature:" in message.source
+    (link,) = message.links
+    assert (link.target, link.text, link.tracked) == ("https://shop.test/o/7", "Your order", True)
+    (attachment,) = message.attachments
+    assert (attachment.name, attachment.type) == ("invoice.pdf", "application/pdf")
+    assert attachment.content == invoice.read_bytes()
+
+
+def test_a_recipient_opens_clicks_and_complains(postfinch: TestAccount) -> None:
+    postfinch.send(to="bob@shop.test", html='<a href="https://shop.test/">Shop</a>', subject="Hi")
+    message = postfinch.mailbox.wait_for(to="bob@shop.test")
+    message.wait_for_event("delivery")
+    message.open()
+    message.click("Shop")
+    message.complain()
+    assert message.wait_for_event("click")["target_link_url"] == "https://shop.test/"
+    for type in ("open", "spam_complaint"):
+        assert message.wait_for_event(type)["rcpt_to"] == "bob@shop.test"
+    assert [event["type"] for event in message.events][:2] == ["injection", "delivery"]
+
+
+def test_a_recipient_unsubscribes_and_another_message_bounces_later(postfinch: TestAccount) -> None:
+    postfinch.send(to=["eve@shop.test", "dan@shop.test"], text="News", subject="News")
+    postfinch.mailbox.wait_for(to="eve@shop.test").unsubscribe()
+    later = postfinch.mailbox.wait_for(to="dan@shop.test")
+    later.bounce()
+    assert later.wait_for_event("out_of_band")
+    eve = postfinch.mailbox.wait_for(to="eve@shop.test")
+    assert eve.wait_for_event("list_unsubscribe")
+
+
+def test_mail_by_smtp_is_in_the_mailbox_of_its_account(postfinch: TestAccount) -> None:
+    message = EmailMessage()
+    message["From"], message["To"] = "app@example.test", "smtp@shop.test"
+    message["Subject"] = "By SMTP"
+    message.set_content("Hello")
+    with smtplib.SMTP(postfinch.smtp.host, postfinch.smtp.port) as client:
+        client.starttls()
+        client.login(postfinch.smtp.user, postfinch.smtp.password)
+        client.send_message(message)
+    assert postfinch.mailbox.wait_for(to="smtp@shop.test").text.strip() == "Hello"
+
+
+def test_failures_on_purpose_come_as_webhooks(postfinch: TestAccount) -> None:
+    events = postfinch.webhooks
+    postfinch.fail("gone@*", code=550, text="5.1.1 nobody here")
+    postfinch.send(to=["gone@shop.test", "here@shop.test"], text="Hello", subject="Hello")
+    bounce = events.wait_for(type="bounce")
+    assert bounce["rcpt_to"] == "gone@shop.test"
+    assert "5.1.1 nobody here" in bounce["raw_reason"]
+    assert events.wait_for(type="delivery", to="here@shop.test")
+    assert events.bad_signatures == 0
+    assert [message.to for message in postfinch.mailbox] == ["here@shop.test"]
+
+
+def test_each_test_has_an_account_of_its_own(
+    postfinch: TestAccount, postfinch_service: LocalService
+) -> None:
+    other = TestAccount(postfinch_service)
+    other.send(to="other@shop.test", text="Hello", subject="Of the other")
+    assert other.mailbox.wait_for(to="other@shop.test")
+    assert len(postfinch.mailbox) == 0
+    assert other.api_key != postfinch.api_key
+    other.mailbox.clear()
+    assert len(other.mailbox) == 0
+    other.close()
+
+
+def test_a_wait_that_fails_tells_what_there_was_instead(postfinch: TestAccount) -> None:
+    with pytest.raises(NeverHappened, match="no mail at all"):
+        postfinch.mailbox.wait_for(to="nobody@shop.test", timeout=0.1)
+    postfinch.send(to="somebody@shop.test", text="Hello", subject="For somebody")
+    message = postfinch.mailbox.wait_for()
+    with pytest.raises(NeverHappened, match=r"<Message to somebody@shop.test: 'For somebody'>"):
+        postfinch.mailbox.wait_for(to="nobody@shop.test", timeout=0.1)
+    message.wait_for_event("delivery")
+    with pytest.raises(NeverHappened, match=r"no event 'click' .* but injection, delivery"):
+        message.wait_for_event("click", timeout=0.1)
+    with pytest.raises(AssertionError, match="no link 'Buy'; its links: none"):
+        message.click("Buy")
+    with pytest.raises(NeverHappened, match="no webhook with 'open'"):
+        postfinch.webhooks.wait_for(type="open", timeout=0.1)
+
+
+def test_a_program_may_send_from_its_own_domain(
+    postfinch: TestAccount, postfinch_service: LocalService
+) -> None:
+    with pytest.raises(ApiError, match="Unconfigured Sending Domain"):
+        postfinch.send(to="a@shop.test", text="Hello", subject="Hi", from_="app@own-shop.test")
+    provide(postfinch_service, ["own-shop.test"])
+    provide(postfinch_service, ["own-shop.test"])  # as each process of a run does
+    postfinch.send(to="a@shop.test", text="Hello", subject="Hi", from_="app@own-shop.test")
+    assert postfinch.mailbox.wait_for(to="a@shop.test").sender == "app@own-shop.test"
+
+
+def test_the_accounts_key_is_its_own(postfinch: TestAccount) -> None:
+    Api(postfinch.api_url, postfinch.api_key).get("/transmissions")
+    with pytest.raises(ApiError) as refusal:
+        Api(postfinch.api_url, postfinch.api_key).get("/templates")
+    assert refusal.value.status == 403
