@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postfinch.http_api import Api, ApiError
-from postfinch.importing.model import State, patient
+from postfinch.importing.model import Json, State, patient
 
 
 class Accounts:
@@ -16,16 +16,20 @@ class Accounts:
 
     def match(self) -> None:
         """Pair the subaccounts that have the same name on both sides, if the keys show them."""
-        try:
-            old = patient(lambda: self.source.get("/subaccounts"))
-            new = {each["name"]: each["id"] for each in self.target.get("/subaccounts")}
-        except ApiError as error:
-            if error.status not in (403, 404):
-                raise
-            return
+        old = self._subaccounts(self.source)
+        new = {each["name"]: each["id"] for each in self._subaccounts(self.target)}
         for each in old:
             if each["name"] in new:
                 self._numbers.setdefault(each["id"], new[each["name"]])
+
+    def _subaccounts(self, api: Api) -> list[Json]:
+        try:
+            return list(patient(lambda: api.get("/subaccounts")))
+        except ApiError as error:
+            if error.status in (403, 404):
+                return []
+            detail = {"message": f"{api.url} does not show its subaccounts: {error}"}
+            raise ApiError(error.status, [detail]) from None
 
     def pair(self, old: int, new: int) -> None:
         """Note the number of a new subaccount."""

@@ -280,5 +280,11 @@ def test_a_kind_that_the_source_does_not_show_is_one_failure(fake_source: FakeSo
     assert "subaccounts all: not taken: cannot be listed" in output
 
 
+def test_a_key_that_is_not_valid_is_one_of_the_account_that_is_named(account: Client) -> None:
+    url = os.environ["POSTFINCH_URL"]
+    with pytest.raises(ApiError, match=f"{url} does not show its subaccounts: Unauthorized"):
+        run("import", "--from-url", url, "--from-key", "bad")
+
+
 def test_without_a_source_the_command_line_is_not_understood(account: Client) -> None:
     assert "--from-url" in run("import", code=2)
