@@ -17,10 +17,13 @@ from postfinch.commands import (
     domains,
     import_account,
     mail,
+    metrics,
     operation,
     profiles,
     run,
     send,
+    suppress,
+    tail,
     templates,
     webhooks,
 )
@@ -39,7 +42,10 @@ app = typer.Typer(
 )
 app.command()(run.run)
 app.command()(send.send)
+app.command()(tail.tail)
 app.add_typer(mail.app, name="mail")
+app.add_typer(suppress.app, name="suppress")
+app.command()(metrics.metrics)
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")

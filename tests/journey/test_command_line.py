@@ -154,3 +154,28 @@ def test_open_shows_the_page_of_the_console(postfinch: Command) -> None:
     (row,) = postfinch.json("mail", "list", "--to", "mia@command.test")
     postfinch.environment["BROWSER"] = "true"  # a program that does nothing
     assert f"/console/#/mailbox/{row['id']}" in postfinch("mail", "open", row["id"])
+
+
+def test_tail_shows_the_events_and_the_message_of_a_recipient(postfinch: Command) -> None:
+    arguments = ("tail", "--to", "Nia@command.test", "--events", "delivery,message", "--json")
+    process = subprocess.Popen(
+        [*postfinch.line, *arguments],
+        cwd=ROOT,
+        env=postfinch.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stderr
+    try:
+        assert process.stderr.readline().startswith("following http://127.0.0.1:")
+        for name in ("other", "nia"):
+            postfinch(*SEND, "--to", f"{name}@command.test", "--text", "x", "--wait")
+        items = [json.loads(process.stdout.readline()) for _ in range(2)]
+    finally:
+        process.kill()
+        process.communicate()
+    assert {item["type"] for item in items} == {"delivery", "message"}
+    assert {item["rcpt_to"] for item in items} == {"nia@command.test"}
+    assert {item["subject"] for item in items} == {"Hello"}
