@@ -14,6 +14,7 @@ import typer
 
 from postfinch import __version__
 from postfinch.commands import (
+    doctor,
     domains,
     import_account,
     mail,
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run.run)
+app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)
 app.add_typer(mail.app, name="mail")

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 Json = Any
+
+_WIDEST_NAME = 60
 
 
 def write_json(value: Json) -> None:
@@ -37,7 +40,13 @@ def write_rows(
     elif not rows:
         typer.echo(empty)
     else:
-        table = Table(*columns.values(), box=None, pad_edge=False, header_style="bold")
+        first, *others = columns.values()
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        # It says what a row is, and is copied into other commands: narrow terminals cut the others
+        width = max(cell_len(_text(row.get(name))) for row in rows for name in list(columns)[:1])
+        table.add_column(first, no_wrap=True, min_width=min(width, _WIDEST_NAME))
+        for heading in others:
+            table.add_column(heading)
         for row in rows:
             table.add_row(*(escape(_text(row.get(name))) for name in columns))
         Console().print(table)

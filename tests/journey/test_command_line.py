@@ -179,3 +179,15 @@ def test_tail_shows_the_events_and_the_message_of_a_recipient(postfinch: Command
     assert {item["type"] for item in items} == {"delivery", "message"}
     assert {item["rcpt_to"] for item in items} == {"nia@command.test"}
     assert {item["subject"] for item in items} == {"Hello"}
+
+
+def test_doctor_finds_nothing_wrong_with_a_service_that_runs(
+    postfinch: Command, service: Service
+) -> None:
+    del postfinch.environment["POSTFINCH_URL"]
+    postfinch.environment["DATA_DIR"] = str(service.data_dir)
+    results = {each["check"]: each for each in postfinch.json("doctor")}
+    smtp = results[f"SMTP port {service.smtp_port}"]
+    assert (smtp["status"], smtp["detail"]) == ("ok", "answers with STARTTLS")
+    assert "Disk" in results
+    assert "Account" in results

@@ -56,7 +56,7 @@ def test_following_goes_on_after_an_error_without_a_loss_or_a_repetition(
         raise Unreachable("the network is down")
 
     monkeypatch.setattr("postfinch.event_following.pause", pause)
-    position = Position(start=time.time() - 10)
+    position = Position(start=time.time() - 1000)
     items: list[str] = []
 
     def follow() -> None:
@@ -68,6 +68,10 @@ def test_following_goes_on_after_an_error_without_a_loss_or_a_repetition(
         with pytest.raises(Unreachable):
             follow()
     assert len(items) == len(set(items)) == 3
+    record([event_at(now_ms() - 400_000, 9)])  # recorded too late: no poll looks back so far
+    with pytest.raises(Unreachable):
+        follow()
+    assert len(items) == 3
 
 
 def test_the_filters_are_those_of_the_search() -> None:

@@ -1,0 +1,171 @@
+"""Each fault of a machine, a service and an account is shown with what to do about it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import closing
+from dataclasses import replace
+from email.utils import formatdate
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from chalicelib.accounts.store import accounts
+from chalicelib.core import clock
+from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.store import batches
+from postfinch import checkup
+from postfinch.checkup import OK, PROBLEM, SKIPPED, WARNING
+from postfinch.local_service import LocalService
+from tests.http_target import serving
+from tests.unit.calling import Client
+from tests.unit.people import make_key
+from tests.unit.postfinch.api_server import run
+
+NOW = 1_795_089_600.0
+
+
+def findings(*arguments: str, code: int = 0) -> dict[str, dict[str, str]]:
+    """Return what the command finds, by the name of the check."""
+    return {
+        each["check"]: each for each in json.loads(run("doctor", "--json", *arguments, code=code))
+    }
+
+
+def add_domain(account: Client, name: str) -> None:
+    assert account.post("/api/v1/sending-domains", {"domain": name}).status == 200
+
+
+def test_a_new_account_has_no_problem_and_is_told_to_add_a_domain(account: Client) -> None:
+    results = findings()
+    assert {each["status"] for each in results.values()} == {OK, WARNING}
+    assert results["Sending domains"]["remedy"] == "add one: postfinch domains add DOMAIN"
+    assert "ok\tAccount\tactive\t\n" in run("doctor")
+
+
+def test_a_domain_without_dkim_is_a_problem_with_the_command_that_checks_it(
+    account: Client,
+) -> None:
+    add_domain(account, "mail.example.test")
+    finding = findings(code=1)["Domain mail.example.test"]
+    assert finding["status"] == PROBLEM
+    assert "postfinch domains check mail.example.test --wait" in finding["remedy"]
+
+
+def test_a_suspended_account_is_a_problem(account: Client) -> None:
+    accounts.change(1, lambda each: replace(each, status="suspended"))
+    finding = findings(code=1)["Account"]
+    assert (finding["status"], finding["detail"]) == (PROBLEM, "suspended")
+
+
+def test_a_webhook_whose_newest_batch_failed_is_a_problem(account: Client) -> None:
+    with serving() as target:
+        body = {"name": "Shop", "target": target.url, "events": ["delivery"]}
+        webhook = account.post("/api/v1/webhooks", body).results["id"]
+    assert findings()["Webhook Shop"]["detail"] == "no batch yet"
+    at_ms = clock.now_ms()
+    batches.record(Batch(webhook, "b1", 1, at_ms - 5000, 1, 500), b"[]")
+    assert "the newest batch got 500" in findings(code=1)["Webhook Shop"]["detail"]
+    batches.record(Batch(webhook, "b2", 1, at_ms, 0, 200, delivered=True), b"[]")
+    assert findings()["Webhook Shop"]["status"] == OK
+
+
+def test_what_the_key_may_not_see_is_skipped(
+    account: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = make_key(1, grants=("transmissions/modify",)).key
+    monkeypatch.setenv("POSTFINCH_API_KEY", key)
+    results = findings()
+    assert results["API key"]["status"] == OK
+    assert results["Sending domains"]["status"] == results["Webhooks"]["status"] == SKIPPED
+
+
+def test_a_wrong_key_ends_the_check(account: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTFINCH_API_KEY", "wrong")
+    results = findings(code=1)
+    assert list(results) == ["Service", "Clock", "API key"]
+    assert "postfinch profiles add" in results["API key"]["remedy"]
+
+
+def test_a_service_that_does_not_answer_ends_the_check(
+    account: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTFINCH_URL", "http://127.0.0.1:1")
+    results = findings(code=1)
+    assert list(results) == ["Service"]
+    assert "does not answer" in results["Service"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "status"), [(0, OK), (-59, OK), (61, PROBLEM), (-3600, PROBLEM)]
+)
+def test_clocks_may_differ_by_a_minute(seconds: int, status: str) -> None:
+    finding = checkup.check_clock(formatdate(NOW - seconds, usegmt=True), NOW)
+    assert finding.status == status
+    assert ("ahead of" if seconds > 0 else "behind") in finding.detail
+
+
+def test_a_service_without_a_date_is_a_warning() -> None:
+    assert checkup.check_clock(None, NOW).status == WARNING
+    assert checkup.check_clock("yesterday", NOW).status == WARNING
+
+
+@pytest.fixture
+def no_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory that does not exist, without any service."""
+    for name in ("POSTFINCH_URL", "POSTFINCH_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "new" / "data"
+    monkeypatch.setenv("DATA_DIR", str(folder))
+    return folder
+
+
+def test_without_a_service_the_machine_is_checked_and_nothing_is_made(
+    no_service: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(socket.socket()) as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        monkeypatch.setenv("API_PORT", str(port))
+        results = findings(code=1)
+    assert results[f"Port {port}"]["status"] == PROBLEM
+    assert "API_PORT" in results[f"Port {port}"]["remedy"]
+    assert results["Service"]["remedy"] == "start it: postfinch run"
+    assert results["Data directory"]["status"] == OK
+    assert not no_service.exists()
+    assert "is not a port number" in _with_port("x", monkeypatch)
+
+
+def _with_port(text: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("SMTP_PORT", text)
+    return run("doctor", code=2)
+
+
+def test_a_profile_that_does_not_exist_is_a_mistake_of_the_command_line(no_service: Path) -> None:
+    assert "there is no profile 'stage'" in run("doctor", "--profile", "stage", code=2)
+
+
+class _Usage(NamedTuple):
+    free: int
+
+
+def test_a_full_disk_an_old_python_and_a_foreign_folder_are_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checkup.check_python((3, 10)).status == PROBLEM
+    assert checkup.check_python((3, 11)).status == OK
+    monkeypatch.setattr(checkup.shutil, "disk_usage", lambda _: _Usage(499_000_000))
+    assert checkup.check_disk(tmp_path).status == PROBLEM
+    monkeypatch.setattr(checkup.os, "access", lambda *_: False)
+    assert checkup.check_folder(tmp_path).status == PROBLEM
+
+
+def test_a_relay_that_does_not_answer_is_a_problem() -> None:
+    service = LocalService("http://127.0.0.1:1", "key", "127.0.0.1", 1)
+    finding = checkup.check_smtp(service)
+    assert finding.status == PROBLEM
+    assert finding.remedy.startswith("look into the log of the relay")
