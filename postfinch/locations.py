@@ -26,9 +26,14 @@ def version() -> str:
 
 
 def data_dir() -> Path:
-    """Return the folder in which ``postfinch run`` keeps all state (``DATA_DIR`` names another)."""
-    override = os.environ.get("DATA_DIR")
-    return Path(override) if override else platformdirs.user_data_path("postfinch")
+    """Return the folder with all state of the local service.
+
+    ``DATA_DIR`` names it, else it is a folder of this user; in a checkout that of ``make run``.
+    """
+    if override := os.environ.get("DATA_DIR"):
+        return Path(override)
+    root = service_root()
+    return platformdirs.user_data_path("postfinch") if root.parent == _PACKAGE else root / ".local"
 
 
 def profiles_file() -> Path:

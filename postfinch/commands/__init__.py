@@ -74,9 +74,12 @@ def _options(
 
 
 def main() -> None:
-    """Run the command of this process's arguments, and end the process."""
+    """Run the command of this process's arguments, and end the process.
+
+    Without any, the service runs: ``pipx run postfinch`` is all that a newcomer types.
+    """
     try:
-        app()
+        app(args=sys.argv[1:] or ["run"])
     except ApiError as error:
         fail(str(error), REFUSED)
     except (Unreachable, NoProfile) as error:

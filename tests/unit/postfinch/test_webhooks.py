@@ -48,7 +48,7 @@ def test_events_are_posted_in_the_form_of_webhooks(target: Target) -> None:
         event_at(NOW_MS + 4, 1, "generation_failure"),
     ]
     record(events)
-    output = listen(target, "--since", "10m")
+    output = listen(target, "--since", "1d")
     assert "5 events: bounce 1, click 1, generation_failure 1" in output
     (post,) = target.posts
     assert post.json == json.loads(payload.message([payload.wrapped(event) for event in events]))
@@ -58,7 +58,7 @@ def test_events_are_posted_in_the_form_of_webhooks(target: Target) -> None:
 
 def test_only_chosen_types_are_posted_with_the_chosen_headers(target: Target) -> None:
     record([event_at(NOW_MS, 1, "delivery"), event_at(NOW_MS, 2, "open")])
-    listen(target, "--since", "10m", "--events", "open", "--header", "X-Secret: s")
+    listen(target, "--since", "1d", "--events", "open", "--header", "X-Secret: s")
     (post,) = target.posts
     assert [event["type"] for event in post.events()] == ["open"]
     assert post.headers["x-secret"] == "s"
@@ -69,13 +69,13 @@ def test_events_before_the_start_are_not_posted(target: Target) -> None:
     listen(target)
     listen(target, "--since", "30s")
     assert target.posts == []
-    listen(target, "--since", "1h")
+    listen(target, "--since", "1d")
     assert len(target.posts) == 1
 
 
 def test_a_restart_goes_on_where_the_state_file_says(target: Target, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
-    arguments = ("--since", "10m", "--state", state)
+    arguments = ("--since", "1d", "--state", state)
     record([event_at(NOW_MS, 1)])
     listen(target, *arguments)
     record([event_at(NOW_MS + 1000, 2)])
@@ -88,7 +88,7 @@ def test_a_restart_goes_on_where_the_state_file_says(target: Target, tmp_path: P
 
 
 def test_a_refused_batch_is_not_lost(target: Target, tmp_path: Path) -> None:
-    arguments = ("--since", "10m", "--state", tmp_path / "state.json")
+    arguments = ("--since", "1d", "--state", tmp_path / "state.json")
     record([event_at(NOW_MS, 1)])
     target.answer = lambda _: Reply(503)
     assert "answered 503" in listen(target, *arguments, code=1)
@@ -106,7 +106,7 @@ def test_a_batch_is_posted_again_with_its_id_until_the_target_takes_it(target: T
 
     target.answer = answer
     command = [sys.executable, "-m", "postfinch", "webhooks", "listen"]
-    arguments = ["--forward", target.url, "--since", "10m", "--interval", "0.1", "--json"]
+    arguments = ["--forward", target.url, "--since", "1d", "--interval", "0.1", "--json"]
     process = subprocess.Popen(
         command + arguments,
         cwd=Path(__file__).parents[3],
