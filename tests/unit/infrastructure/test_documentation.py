@@ -16,19 +16,36 @@ ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
 MERGED = merge_template(functions())
 
-# Words in capitals that are not settings: names of AWS, make, log levels, HTTP, and arguments of
-# commands
+# What the command, the fixture and the local runtime read besides settings
+READERS = [
+    *(ROOT / "postfinch").rglob("*.py"),
+    ROOT / "infrastructure" / "local" / "supervisor" / "environment.py",
+]
+VARIABLES = {
+    word
+    for path in READERS
+    for word in re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', path.read_text(encoding="utf-8"))
+}
+
+# Words in capitals that are not settings: names of AWS, make, log levels, HTTP, other programs'
+# variables, and arguments of commands
 FOREIGN = {
     "ALARM",
     "API_KEY",
     "ARCHITECTURE",
     "DATA_DIR",
+    "FILE",
+    "FOLDER",
     "INFO",
     "NAME",
+    "NODE_EXTRA_CA_CERTS",
     "NUL",
     "OUT",
     "POST",
     "PUT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "TEXT",
     "URL",
 }
 
@@ -47,6 +64,7 @@ def test_variables_that_a_page_names_exist(page: Path) -> None:
         for part in code
         for word in re.findall(r"\b[A-Z]{3,}(?:_[A-Z0-9]+)*\b(?==|`|,|$)", part)
     }
+    known_names |= VARIABLES
     ours = {word for word in names if not word.startswith("AWS_")}
     assert ours - known_names - FOREIGN == set()
 
