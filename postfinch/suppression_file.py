@@ -37,9 +37,11 @@ class Report:
     refusals: list[Json] = field(default_factory=list)
 
     def refuse(self, row: Row, reason: str) -> None:
-        """Note an entry that was refused."""
+        """Note an entry that was refused; those of one row for the same reason are one refusal."""
         recipient = row.entry.get("recipient", "")
-        self.refusals.append({"line": row.line, "recipient": recipient, "reason": reason})
+        refusal = {"line": row.line, "recipient": recipient, "reason": reason}
+        if refusal not in self.refusals[-1:]:
+            self.refusals.append(refusal)
 
 
 def rows_of(lines: Iterable[str], types: Sequence[str], list_id: str | None) -> Iterator[Row]:

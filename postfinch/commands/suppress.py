@@ -186,7 +186,7 @@ def import_entries(
     else:
         for each in report.refusals:
             write_line(f"line {each['line']}: {each['recipient']}: {each['reason']}")
-        note(f"{report.loaded} entries loaded, {len(report.refusals)} refused")
+        note(f"{report.loaded} entries loaded, rows refused: {len(report.refusals)}")
     if report.refusals:
         raise typer.Exit(1)
 

@@ -48,6 +48,9 @@ def tail(
     types = frozenset(filter(None, (each.strip() for each in (events or "").split(","))))
     filters = Filters(types, to, campaign)
     api = connect(profile)
+    if searched := types - {MESSAGE}:
+        # The stream filters nothing, so a type that does not exist would only show nothing
+        api.get("/events/message/samples", events=",".join(sorted(searched)))
     for item in _items(api, filters, interval):
         if as_json:
             typer.echo(json.dumps(item, ensure_ascii=False))

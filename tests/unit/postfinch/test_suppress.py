@@ -108,8 +108,14 @@ def test_a_file_of_addresses_alone_comes_in_several_requests(
     monkeypatch.setattr(suppression_file, "BULK", 3)
     text = "".join(f"{n}@x.test\n" for n in range(8))
     output = run("suppress", "import", "-", "--type", "transactional", answer=text)
-    assert "8 entries loaded, 0 refused" in output
+    assert "8 entries loaded, rows refused: 0" in output
     assert len(entries()) == 8
+
+
+def test_a_row_that_is_refused_for_both_types_is_reported_once(account: Client) -> None:
+    output = run("suppress", "import", "-", answer="nobody\nann@x.test\n", code=1)
+    assert output.count("line 1: nobody: ") == 1
+    assert "2 entries loaded, rows refused: 1" in output
 
 
 def test_a_file_that_cannot_be_read_is_a_mistake_of_the_command_line(account: Client) -> None:

@@ -91,6 +91,11 @@ def test_a_stage_has_no_messages(account: Client) -> None:
     assert "has no mailbox" in run("tail", "--events", "message", code=1)
 
 
+def test_a_type_that_does_not_exist_is_refused(account: Client) -> None:
+    with pytest.raises(ApiError, match="nonsense"):
+        run("tail", "--events", "delivery,nonsense")
+
+
 def test_a_key_that_may_not_see_events_cannot_follow(
     account: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
