@@ -27,6 +27,7 @@ LEAST_DISK: Final = 500_000_000
 #: Seconds by which the clocks may differ
 MOST_SKEW: Final = 60.0
 _SMTP_SECONDS = 10.0
+_MOST_GRANTS = 10
 _FORBIDDEN, _UNAUTHORIZED = 403, 401
 _ACTIVE = "active"
 
@@ -127,7 +128,7 @@ def check_service(api: Api) -> Iterator[Finding]:
     except ApiError as error:
         yield Finding("API key", PROBLEM, str(error), _key_remedy(error))
         return
-    yield Finding("API key", OK, f"{key['short_key']}… with {len(key['grants'])} grants")
+    yield Finding("API key", OK, f"{key['short_key']}… with {_grants_text(key['grants'])}")
     yield check_subaccount(key.get("subaccount"))
     for name, check in _ACCOUNT_CHECKS.items():
         yield from _allowed(name, check, api)
@@ -224,6 +225,13 @@ def _allowed(name: str, check: Callable[[Api], Iterator[Finding]], api: Api) -> 
             yield Finding(name, PROBLEM, str(error), "look into the logs of the service")
     except Unreachable as error:
         yield Finding(name, PROBLEM, str(error), "call this command again")
+
+
+def _grants_text(grants: list[str]) -> str:
+    """Return the grants of a key, or their number if they are many."""
+    if not grants or len(grants) > _MOST_GRANTS:
+        return f"{len(grants)} grants"
+    return ", ".join(grants)
 
 
 def _key_remedy(error: ApiError) -> str:

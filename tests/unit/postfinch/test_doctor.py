@@ -79,6 +79,7 @@ def test_what_the_key_may_not_see_is_skipped(
     monkeypatch.setenv("POSTFINCH_API_KEY", key)
     results = findings()
     assert results["API key"]["status"] == OK
+    assert results["API key"]["detail"] == f"{key[:4]}… with transmissions/modify"
     assert results["Sending domains"]["status"] == results["Webhooks"]["status"] == SKIPPED
 
 
