@@ -167,7 +167,7 @@ def test_an_event_that_comes_before_the_answer_is_in_the_timeline(
     def answer_late(route: Route) -> None:
         response = route.fetch()
         service.request("POST", f"/local/mailbox/{message}/actions", {"action": "click"})
-        page.wait_for_function("types.includes('click')")
+        eventually(lambda: page.evaluate("types.includes('click')"))
         route.fulfill(response=response)
 
     page.route("**/api/v1/events/message?*", answer_late)

@@ -21,7 +21,10 @@ from tests.unit.calling import Client
 from tests.unit.events.examples import event_at, record
 from tests.unit.postfinch.api_server import run
 
-NOW_MS = int(time.time() * 1000) - 60_000
+
+def minute_ago() -> int:
+    """In milliseconds. Asked for in each test: late in a long run, an import is too long ago."""
+    return int(time.time() * 1000) - 60_000
 
 
 @pytest.fixture
@@ -40,12 +43,13 @@ def source(account: Client, start: float) -> Source:
 
 
 def test_events_are_posted_in_the_form_of_webhooks(target: Target) -> None:
+    now_ms = minute_ago()
     events = [
-        event_at(NOW_MS, 1, "injection"),
-        event_at(NOW_MS + 1, 1, "bounce", bounce_class="10"),
-        event_at(NOW_MS + 2, 1, "click", ip_address="192.0.2.1"),
-        event_at(NOW_MS + 3, 1, "link_unsubscribe"),
-        event_at(NOW_MS + 4, 1, "generation_failure"),
+        event_at(now_ms, 1, "injection"),
+        event_at(now_ms + 1, 1, "bounce", bounce_class="10"),
+        event_at(now_ms + 2, 1, "click", ip_address="192.0.2.1"),
+        event_at(now_ms + 3, 1, "link_unsubscribe"),
+        event_at(now_ms + 4, 1, "generation_failure"),
     ]
     record(events)
     output = listen(target, "--since", "1d")
@@ -57,7 +61,8 @@ def test_events_are_posted_in_the_form_of_webhooks(target: Target) -> None:
 
 
 def test_only_chosen_types_are_posted_with_the_chosen_headers(target: Target) -> None:
-    record([event_at(NOW_MS, 1, "delivery"), event_at(NOW_MS, 2, "open")])
+    now_ms = minute_ago()
+    record([event_at(now_ms, 1, "delivery"), event_at(now_ms, 2, "open")])
     listen(target, "--since", "1d", "--events", "open", "--header", "X-Secret: s")
     (post,) = target.posts
     assert [event["type"] for event in post.events()] == ["open"]
@@ -65,7 +70,8 @@ def test_only_chosen_types_are_posted_with_the_chosen_headers(target: Target) ->
 
 
 def test_events_before_the_start_are_not_posted(target: Target) -> None:
-    record([event_at(NOW_MS, 1)])
+    now_ms = minute_ago()
+    record([event_at(now_ms, 1)])
     listen(target)
     listen(target, "--since", "30s")
     assert target.posts == []
@@ -74,11 +80,12 @@ def test_events_before_the_start_are_not_posted(target: Target) -> None:
 
 
 def test_a_restart_goes_on_where_the_state_file_says(target: Target, tmp_path: Path) -> None:
+    now_ms = minute_ago()
     state = tmp_path / "state.json"
     arguments = ("--since", "1d", "--state", state)
-    record([event_at(NOW_MS, 1)])
+    record([event_at(now_ms, 1)])
     listen(target, *arguments)
-    record([event_at(NOW_MS + 1000, 2)])
+    record([event_at(now_ms + 1000, 2)])
     listen(target, *arguments)
     listen(target, *arguments)
     assert [len(post.events()) for post in target.posts] == [1, 1]
@@ -88,8 +95,9 @@ def test_a_restart_goes_on_where_the_state_file_says(target: Target, tmp_path: P
 
 
 def test_a_refused_batch_is_not_lost(target: Target, tmp_path: Path) -> None:
+    now_ms = minute_ago()
     arguments = ("--since", "1d", "--state", tmp_path / "state.json")
-    record([event_at(NOW_MS, 1)])
+    record([event_at(now_ms, 1)])
     target.answer = lambda _: Reply(503)
     assert "answered 503" in listen(target, *arguments, code=1)
     target.answer = lambda _: OK
@@ -99,7 +107,8 @@ def test_a_refused_batch_is_not_lost(target: Target, tmp_path: Path) -> None:
 
 def test_a_batch_is_posted_again_with_its_id_until_the_target_takes_it(target: Target) -> None:
     """The command runs as a process, and ends by Ctrl-C."""
-    record([event_at(NOW_MS, 1)])
+    now_ms = minute_ago()
+    record([event_at(now_ms, 1)])
 
     def answer(_: Post) -> Reply:
         return Reply(500) if len(target.posts) < 2 else OK
@@ -125,14 +134,15 @@ def test_a_batch_is_posted_again_with_its_id_until_the_target_takes_it(target: T
 
 
 def test_events_that_are_recorded_late_are_posted_once(account: Client) -> None:
-    events = source(account, NOW_MS / 1000 - 60)
-    record([event_at(NOW_MS, 1)])
+    now_ms = minute_ago()
+    events = source(account, now_ms / 1000 - 60)
+    record([event_at(now_ms, 1)])
     seen_ids = []
     for _ in range(3):
         for batch in events.poll():
             events.done(batch)
             seen_ids += [event["message_id"] for event in batch.events]
-        record([event_at(NOW_MS - 30_000, 2)])
+        record([event_at(now_ms - 30_000, 2)])
     assert len(seen_ids) == len(set(seen_ids)) == 2
 
 
@@ -148,9 +158,10 @@ def test_ids_are_forgotten_after_the_overlap(account: Client) -> None:
 
 
 def test_events_of_many_hours_are_read_in_the_order_of_time(account: Client) -> None:
+    now_ms = minute_ago()
     hour = 3600_000
-    record([event_at(NOW_MS - hours * hour, hours) for hours in (1, 5, 3)])
-    events = source(account, NOW_MS / 1000 - 6 * 3600)
+    record([event_at(now_ms - hours * hour, hours) for hours in (1, 5, 3)])
+    events = source(account, now_ms / 1000 - 6 * 3600)
     batches = []
     for batch in events.poll():
         events.done(batch)
