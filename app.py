@@ -182,6 +182,14 @@ def webhook_batches(event: Any) -> Event:
     return post_batches(event.to_dict())
 
 
+@app.on_sqs_message(queue=settings().queue("event-exports"), batch_size=10, name="event_exports")
+def event_exports(event: Any) -> Event:
+    """Send events on to the targets that the stage names."""
+    from chalicelib.event_export.worker import export_batch
+
+    return export_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -264,6 +272,7 @@ QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "ingest": ingest,
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
+    "event-exports": event_exports,
 }
 
 #: name → scheduled function

@@ -11,6 +11,7 @@ from the default, so that no code asks where it runs.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
@@ -22,8 +23,16 @@ from chalicelib.core import caches
 MIB = 1024 * 1024
 
 
-def _setting(default: Any, doc: str, *, local: Any = None, secret: bool = False) -> Any:
-    return field(default=default, repr=not secret, metadata={"doc": doc, "local": local})
+# An EventBridge bus, an SNS topic, an SQS queue, a Kinesis stream or a Firehose stream
+_TARGET = r"arn:[a-z-]+:(events|sns|sqs|kinesis|firehose):[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9/_.-]+"
+
+
+def _setting(
+    default: Any, doc: str, *, local: Any = None, secret: bool = False, pattern: str = ""
+) -> Any:
+    """Declare a setting; its text must match ``pattern``, if there is one."""
+    metadata = {"doc": doc, "local": local, "pattern": pattern}
+    return field(default=default, repr=not secret, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +330,18 @@ class Settings:
     events_lag: float = _setting(
         60.0, "An events search without `to` ends this long ago", local=0.0
     )
+    event_targets: str = _setting(
+        "",
+        "ARNs of EventBridge buses, SNS topics, SQS queues, Kinesis streams and Firehose streams"
+        " that all events are sent on to, comma-separated without spaces. Empty: none",
+        pattern=f"({_TARGET}(,{_TARGET})*)?",
+    )
+    event_target_types: str = _setting(
+        "",
+        "Types of the events that are sent on to `EVENT_TARGETS`, such as `bounce,open`. Empty:"
+        " all types",
+        pattern="([a-z_]+(,[a-z_]+)*)?",
+    )
     hidden_campaigns: str = _setting(
         "svc-performance-test-",
         "Events of campaigns whose ids begin with this text are counted, but the events "
@@ -436,9 +457,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
 def _read(setting: Field[Any], text: str) -> Any:
     kind = str(setting.type)
     try:
-        return _READERS[kind](text)
+        value = _READERS[kind](text)
     except (ValueError, KeyError):
         raise ValueError(f"{setting.name.upper()}={text!r} is not of type {kind}") from None
+    pattern = setting.metadata.get("pattern")
+    if pattern and not re.fullmatch(pattern, text):
+        raise ValueError(f"{setting.name.upper()}={text!r} is not as its documentation says")
+    return value
 
 
 def load(environ: Mapping[str, str]) -> Settings:

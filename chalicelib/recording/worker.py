@@ -16,6 +16,7 @@ from chalicelib.core import queues
 from chalicelib.core.dynamo import Key
 from chalicelib.core.queues import Received
 from chalicelib.core.reading import Read, Reads, read_ahead
+from chalicelib.event_export import collect as targets
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
@@ -27,7 +28,7 @@ from chalicelib.seeding.model import is_seed
 from chalicelib.suppression.store import items, lookup_items
 from chalicelib.tracking import engagement
 from chalicelib.tracking.store import message_context
-from chalicelib.webhook_dispatch.collect import collect
+from chalicelib.webhook_dispatch import collect as webhooks
 
 
 def record_batch(event: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +47,8 @@ def record(events: Iterable[Event]) -> None:
     service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)
-    collect(events)
+    webhooks.collect(events)
+    targets.collect(events)
     commit(events, records)
     observers.notify(events)
 

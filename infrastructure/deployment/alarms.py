@@ -18,7 +18,7 @@ def template_part(functions: Iterable[Function], resources: Json) -> Json:
     """Return an alarm for each dead-letter queue of ``resources`` and for each schedule."""
     alarms: Json = {}
     for logical_id, resource in resources.items():
-        if resource.get("Type") == "AWS::SQS::Queue" and _is_dead_end(resource):
+        if resource.get("Type") == "AWS::SQS::Queue" and is_dead_end(resource):
             alarms[f"{logical_id}Alarm"] = _alarm(
                 "Messages that failed again and again lie in a dead-letter queue",
                 ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum"),
@@ -38,7 +38,8 @@ def template_part(functions: Iterable[Function], resources: Json) -> Json:
     return {"Resources": alarms}
 
 
-def _is_dead_end(queue: Json) -> bool:
+def is_dead_end(queue: Json) -> bool:
+    """Tell whether a queue is one of dead letters."""
     return "RedrivePolicy" not in queue["Properties"]
 
 

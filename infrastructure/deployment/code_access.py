@@ -33,7 +33,14 @@ _SENDS = ("queues.send", "queues.send_again")
 # Names of the core under which the calls above are looked for
 _OFFERING = ("blobs", "queues", "sealing", "Table")
 # AWS service of a client that a module creates itself → the permissions that it needs
-_CLIENTS = {"sesv2": ("ses:SendEmail", "ses:SendRawEmail")}
+_CLIENTS = {
+    "sesv2": ("ses:SendEmail", "ses:SendRawEmail"),
+    "events": ("events:PutEvents",),
+    "sns": ("sns:Publish",),
+    "sqs": ("sqs:GetQueueUrl", "sqs:SendMessage"),
+    "kinesis": ("kinesis:PutRecords",),
+    "firehose": ("firehose:PutRecordBatch",),
+}
 
 
 class UnreadableAccess(ValueError):

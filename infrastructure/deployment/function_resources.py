@@ -10,6 +10,7 @@ from infrastructure.deployment.functions import Function, Kind
 Json = dict[str, Any]
 
 _NO_VALUE = {"Ref": "AWS::NoValue"}
+_ONLY_WITH_TARGETS = "event-exports"
 
 
 def template_part(function: Function, resources: Json) -> Json:
@@ -63,6 +64,9 @@ def _queue_source(function: Function, resources: Json) -> Json:
         "Queue": {"Fn::Sub": f"${{{queue}.Arn}}"},
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
     }
+    if function.queue == _ONLY_WITH_TARGETS:
+        # A source that is enabled asks its queue for messages all the time, and that is billed
+        source["Enabled"] = {"Fn::If": ["HasEventTargets", True, False]}
     if not function.concurrency:
         limit = {"MaximumConcurrency": {"Ref": f"{function.logical_id}Concurrency"}}
         source["ScalingConfig"] = {"Fn::If": [f"Limits{function.logical_id}", limit, _NO_VALUE]}
@@ -94,6 +98,8 @@ def _role(function: Function, resources: Json) -> Json:
         "Resource": "*",
     }
     allowed = permissions.statements(function, resources)
+    if target_statement := permissions.target_statement(function):
+        allowed.append({"Fn::If": ["HasEventTargets", target_statement, _NO_VALUE]})
     return {
         "Type": "AWS::IAM::Role",
         "Properties": {

@@ -2,7 +2,8 @@
 
 It consists of ``template.yaml`` (tables, queues and bucket), ``deployment.yaml`` (what surrounds
 the functions), and what follows from the application: a role, a log group and sizes for each
-function, partial failures for each queue's function, a parameter for each setting, and alarms.
+function, partial failures for each queue's function, a parameter for each setting,
+alarms and a dashboard.
 
 Chalice merges by logical id. If one id named different things in both templates, the result would
 be wrong; :func:`merge_template` raises ``ValueError`` instead.
@@ -16,7 +17,13 @@ from typing import Any
 
 import yaml
 
-from infrastructure.deployment import alarms, function_resources, permissions, setting_parameters
+from infrastructure.deployment import (
+    alarms,
+    dashboard,
+    function_resources,
+    permissions,
+    setting_parameters,
+)
 from infrastructure.deployment.functions import Function, Kind
 
 TEMPLATES = Path(__file__).resolve().parents[1]
@@ -41,6 +48,7 @@ def merge_template(application: Iterable[Function]) -> Json:
         *(function_resources.template_part(each, merged["Resources"]) for each in functions),
         _visibility(functions, merged["Resources"]),
         alarms.template_part(functions, merged["Resources"]),
+        dashboard.template_part(functions, merged["Resources"]),
         _relay(merged["Resources"]),
         _versions(merged["Resources"]),
     ):

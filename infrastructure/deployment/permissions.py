@@ -13,6 +13,14 @@ from infrastructure.deployment.functions import Function
 
 Json = dict[str, Any]
 
+#: Permissions for what ``EVENT_TARGETS`` names; the service's own queues come by their names
+_TARGET_ACTIONS = frozenset(
+    (
+        *("events:PutEvents", "firehose:PutRecordBatch", "kinesis:PutRecords", "sns:Publish"),
+        *("sqs:GetQueueUrl", "sqs:SendMessage"),
+    )
+)
+
 _TABLE_ACTIONS = [
     "dynamodb:BatchGetItem",
     "dynamodb:BatchWriteItem",
@@ -39,6 +47,12 @@ def statements(function: Function, resources: Json) -> list[Json]:
         queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
         allowed.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
     return allowed
+
+
+def target_statement(function: Function) -> Json | None:
+    """Return the statement about the targets of events, for a stage that has some."""
+    actions = sorted(access_of(function).actions & _TARGET_ACTIONS)
+    return _allow(actions, {"Fn::Split": [",", {"Ref": "EventTargets"}]}) if actions else None
 
 
 def relay_statements(resources: Json) -> list[Json]:
@@ -89,7 +103,7 @@ def _key(actions: set[str]) -> list[Json]:
     return [_allow(used, [_sub("${SealingKey.Arn}")])] if used else []
 
 
-def _allow(actions: list[str], resources: list[Json]) -> Json:
+def _allow(actions: list[str], resources: list[Json] | Json) -> Json:
     return {"Effect": "Allow", "Action": actions, "Resource": resources}
 
 

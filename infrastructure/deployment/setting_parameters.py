@@ -69,4 +69,6 @@ def _parameter(setting: Field[Any]) -> Json:
     }
     if is_secret(setting):
         parameter["NoEcho"] = True
+    if pattern := setting.metadata["pattern"]:
+        parameter["AllowedPattern"] = pattern
     return parameter

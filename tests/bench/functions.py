@@ -41,6 +41,7 @@ BATCHES = {
     "events": 100,
     "webhook_events": 100,
     "webhook_batches": 10,
+    "event_exports": 10,
 }
 CALLS = 20
 INGESTED = 100_000

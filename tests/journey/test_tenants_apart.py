@@ -19,7 +19,7 @@ from tests.journey.test_accounts import operate
 
 QUEUES = (
     *("generation", "small-sends", "delivery", "events", "ingest"),
-    *("webhook-events", "webhook-batches"),
+    *("webhook-events", "webhook-batches", "event-exports"),
 )
 CHUNK = {"kind": "chunk", "transmission": "1", "chunk": 0, "first_index": 0, "created_ms": 1}
 BODIES = (

@@ -55,6 +55,7 @@ BANDS = {
         [
             "data_privacy",
             "delivery",
+            "event_export",
             "generation",
             "inbound",
             "ingest",

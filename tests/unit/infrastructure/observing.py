@@ -19,6 +19,7 @@ from botocore.client import BaseClient
 from chalicelib.core import aws
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.settings import settings
+from tests.unit.event_export.aws_targets import ARNS
 
 Json = dict[str, Any]
 
@@ -61,6 +62,15 @@ def permissions_for(
             for resource in resources:
                 yield Permission("ses:SendEmail", resource)
                 yield Permission("ses:SendRawEmail", resource)
+        case "events" if operation == "PutEvents":
+            for entry in arguments["Entries"]:
+                yield Permission("events:PutEvents", entry["EventBusName"])
+        case "sns" if operation == "PublishBatch":
+            yield Permission("sns:Publish", arguments["TopicArn"])
+        case "kinesis" if operation == "PutRecords":
+            yield Permission("kinesis:PutRecords", arguments["StreamARN"])
+        case "firehose" if operation == "PutRecordBatch":
+            yield Permission("firehose:PutRecordBatch", arguments["DeliveryStreamName"])
         case _:
             raise AssertionError(f"which permission does {service} {operation} need?")
 
@@ -86,11 +96,18 @@ def _of_tables(operation: str, arguments: Mapping[str, Any]) -> Iterator[Permiss
 def allowed(statements: Iterable[Json], resources: Json) -> set[Permission]:
     """Return the permissions of a policy, with the resource names of the stage ``test``."""
     return {
-        Permission(action, _resource_name(resource["Fn::Sub"], resources))
+        Permission(action, name)
         for statement in statements
         for action in statement["Action"]
-        for resource in statement["Resource"]
+        for name in _resource_names(statement["Resource"], resources)
     }
+
+
+def _resource_names(arns: Any, resources: Json) -> list[str]:
+    if arns == {"Fn::Split": [",", {"Ref": "EventTargets"}]}:
+        names = {"sqs": "queue/mail", "firehose": "mail"}
+        return [names.get(service, arn) for service, arn in ARNS.items()]
+    return [_resource_name(arn["Fn::Sub"], resources) for arn in arns]
 
 
 def _resource_name(arn: str, resources: Json) -> str:

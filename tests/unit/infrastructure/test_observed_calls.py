@@ -27,7 +27,7 @@ from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
-from infrastructure.deployment.permissions import relay_statements, statements
+from infrastructure.deployment.permissions import relay_statements, statements, target_statement
 from infrastructure.local.worker.events import scheduled_event, sqs_event
 from relay.backend import Envelope
 from relay.inbound import ReportAcceptor
@@ -40,6 +40,7 @@ from tests.unit.calling import Client
 from tests.unit.core.gateway_events import event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
+from tests.unit.event_export.aws_targets import ARNS, make_targets
 from tests.unit.generation.examples import key_pair
 from tests.unit.inbound.samples import dsn, group
 from tests.unit.infrastructure.observing import (
@@ -60,6 +61,9 @@ OF_QUEUE = {each.queue: each for each in FUNCTIONS.values() if each.kind is Kind
 SCHEDULES = sorted(name for name, each in FUNCTIONS.items() if each.kind is Kind.SCHEDULE)
 API, RELAY = "api_handler", "relay"
 POLICIES = {name: statements(each, RESOURCES) for name, each in FUNCTIONS.items()}
+for name, function in FUNCTIONS.items():
+    if of_targets := target_statement(function):
+        POLICIES[name].append(of_targets)
 POLICIES[RELAY] = relay_statements(RESOURCES)
 
 # Tables of a policy that the function does not use, because only other code of its modules does
@@ -82,6 +86,7 @@ SETTINGS = {
     "ALLOW_PRIVATE_ADDRESSES": "true",
     "WEBHOOK_ANY_PORT": "true",
     "WEBHOOK_START": "0",
+    "EVENT_TARGETS": ",".join(ARNS.values()),
 }
 
 
@@ -369,6 +374,7 @@ def observed() -> Iterator[dict[str, set[Permission]]]:
             service = Service(patch)
             clear_caches()
             create_resources()
+            make_targets()
             scenario(service, patch)
             for name, seen in service.observer.seen.items():
                 permissions.setdefault(name, set()).update(seen)

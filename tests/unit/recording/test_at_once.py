@@ -108,7 +108,9 @@ def test_where_events_wait_for_no_others_a_second_is_a_lull(
     assert ends_lull()
 
 
-@pytest.mark.parametrize("step", ["service.put_all", "collect", "commit"])
+@pytest.mark.parametrize(
+    "step", ["service.put_all", "webhooks.collect", "targets.collect", "commit"]
+)
 def test_events_that_cannot_be_recorded_are_queued_and_counted_once(
     step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

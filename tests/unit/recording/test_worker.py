@@ -160,7 +160,7 @@ def test_completely_recorded_events_are_ignored(monkeypatch: pytest.MonkeyPatch)
     bodies = queue_bodies([event_at(NINE, 1)])
     record_batch(sqs_event(bodies))
     collected_events: list[Event] = []
-    monkeypatch.setattr("chalicelib.recording.worker.collect", collected_events.extend)
+    monkeypatch.setattr("chalicelib.recording.worker.webhooks.collect", collected_events.extend)
     record_batch(sqs_event([*bodies, *queue_bodies([event_at(NINE + 1, 2)])]))
     assert [event["timestamp"] for event in collected_events] == [NINE + 1]
 
@@ -171,7 +171,7 @@ def test_incompletely_recorded_events_are_recorded_again(monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr("chalicelib.recording.worker.commit", lambda *_: 1 / 0)
         assert record_batch(sqs_event(bodies))["batchItemFailures"]
-    monkeypatch.setattr("chalicelib.recording.worker.collect", collected_events.extend)
+    monkeypatch.setattr("chalicelib.recording.worker.webhooks.collect", collected_events.extend)
     assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
     assert len(collected_events) == 1
     assert totals(1, None, None, NINE, NINE + 60_000, ["delivery"]) == 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import fields, replace
 from typing import Any
 
@@ -147,3 +149,31 @@ def test_a_function_of_an_undeclared_queue_is_refused() -> None:
     stray = replace(of_kind(Kind.QUEUE)[0], queue="stray")
     with pytest.raises((ValueError, KeyError), match="stray"):
         merge_template([stray])
+
+
+def test_the_dashboard_shows_every_queue_function_and_table() -> None:
+    dashboard = RESOURCES["StageDashboard"]
+    text = dashboard["Properties"]["DashboardBody"]["Fn::Sub"]
+    names = set(re.findall(r"\$\{(\w+)(?:\.QueueName)?\}", text)) - {"Stage"}
+    assert names <= RESOURCES.keys()
+    assert {function.logical_id for function in FUNCTIONS} <= names
+    kinds = ("AWS::SQS::Queue", "AWS::DynamoDB::Table")
+    assert {name for name, each in RESOURCES.items() if each.get("Type") in kinds} <= names
+    widgets = json.loads(text)["widgets"]
+    places = {(widget["x"], widget["y"]) for widget in widgets}
+    assert len(places) == len(widgets)
+    assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
+    assert all(len(metric) >= 4 for w in widgets for metric in w["properties"]["metrics"])
+
+
+def test_the_function_of_targets_runs_only_where_there_are_some() -> None:
+    (function,) = (each for each in FUNCTIONS if each.queue == "event-exports")
+    assert event_source(function)["Enabled"] == {"Fn::If": ["HasEventTargets", True, False]}
+    role = RESOURCES[f"{function.logical_id}Role"]["Properties"]
+    policy = role["Policies"][0]["PolicyDocument"]["Statement"]
+    ((_, statement, _),) = (
+        each["Fn::If"] for each in policy if each.get("Fn::If", [""])[0] == "HasEventTargets"
+    )
+    assert statement["Resource"] == {"Fn::Split": [",", {"Ref": "EventTargets"}]}
+    assert {"events:PutEvents", "sns:Publish", "sqs:SendMessage"} <= set(statement["Action"])
+    assert MERGED["Parameters"]["EventTargets"]["AllowedPattern"]
