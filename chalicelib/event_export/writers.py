@@ -54,7 +54,7 @@ class Entry:
         return str(self.event.get("message_id") or self.event["event_id"])
 
 
-#: Sends entries to a target; returns for each whether it was rest
+#: Sends entries to a target; returns for each whether it was refused
 _Send = Callable[[Any, Target, Sequence[Entry]], list[bool]]
 
 
