@@ -37,8 +37,8 @@ _SLOW = tuple(
     for line in Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
 )
-# All tests of these directories share what takes long to start: a browser, a deployed stage
-_TOGETHER = ("tests/browser/", "tests/deployment/")
+# All tests of these directories share what takes long to start, such as a browser
+_TOGETHER = ("tests/browser/", "tests/deployment/", "tests/clients/")
 
 
 class Scheduling(LoadFileScheduling):

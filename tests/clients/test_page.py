@@ -1,0 +1,77 @@
+"""The table of clients in the documentation names the programs and versions that are run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.clients.programs import HERE
+from tests.journey.service import ROOT
+
+PAGE = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+_ROW = re.compile(
+    r"^\| `([\w.-]+)`[^|]*\| (PyPI|npm|Debian) ([\d.]+) \| \[[^]]*\]\(([^)]+)\)", re.M
+)
+
+
+class Row(NamedTuple):
+    """One client of the page."""
+
+    package: str
+    registry: str
+    version: str
+    program: str
+
+
+ROWS = [Row(*groups) for groups in _ROW.findall(PAGE)]
+
+
+def pinned() -> dict[tuple[str, str], str]:
+    """Return the pinned versions, by registry and package."""
+    requirements = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
+    python = dict(re.findall(r"^([\w.-]+)==(\S+)$", requirements, re.M))
+    node = json.loads((HERE / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    return {("PyPI", name): version for name, version in python.items()} | {
+        ("npm", name): version for name, version in node.items()
+    }
+
+
+def test_the_page_has_the_pinned_versions() -> None:
+    versions = pinned()
+    rows = [row for row in ROWS if row.registry != "Debian"]
+    assert [versions.get((row.registry, row.package)) for row in rows] == [
+        row.version for row in rows
+    ]
+    packages = {row.package for row in rows if row.registry == "npm"}
+    assert packages == {name for registry, name in versions if registry == "npm"}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.registry == "Debian"])
+def test_the_page_has_the_versions_of_debian(row: Row) -> None:
+    release = Path("/etc/os-release")
+    if not (release.exists() and 'VERSION_ID="12"' in release.read_text() and shutil.which("dpkg")):
+        pytest.skip("this is not Debian 12, whose versions the page has")
+    query = ["dpkg-query", "--show", "--showformat=${Version}", row.package]
+    process = subprocess.run(query, capture_output=True, text=True)
+    if process.returncode:
+        pytest.skip(f"{row.package} is not installed (apt-get install {row.package})")
+    assert process.stdout.partition(":")[2].startswith(row.version) or process.stdout.startswith(
+        row.version
+    )
+
+
+def test_the_page_leads_to_every_program() -> None:
+    programs = {
+        *HERE.glob("*/send.*"),
+        *HERE.glob("node/*.mjs"),
+        HERE / "anymail" / "app.py",
+        HERE / "postfix" / "main.cf",
+        HERE / "test_python_sparkpost.py",
+    }
+    assert {(ROOT / "docs" / row.program).resolve() for row in ROWS} == programs
