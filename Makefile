@@ -9,12 +9,13 @@ PIP_WITHOUT_COMPILING := $(PIP) --no-compile
 # The processes of a test run would compile the same modules each, where Python is told to keep nothing
 TEST := env -u PYTHONDONTWRITEBYTECODE $(PYTHON)
 
-.PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots wheel deploy deploy-local
+.PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots wheel image deploy deploy-local
 
 STAGE ?= dev
 MINUTES ?= 5
 SEED ?= 1
 ARCHITECTURE ?= arm64
+IMAGE ?= postfinch/postfinch
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +67,16 @@ screenshots: .venv/.dev-stamp ## Take pictures of every page and dialog of the c
 wheel: .venv/bin/python ## Build the package that people install into build/dist
 	@rm -rf build/dist
 	@exec $(PYTHON) $(PIP:install=wheel) --no-deps --wheel-dir build/dist .
+
+# Podman and Buildah keep the health check in Docker's format only
+image: ## Build the image of the whole local service as IMAGE, with docker, podman or buildah
+	@if docker info >/dev/null 2>&1; then exec docker build -t $(IMAGE) $(OPTIONS) .; fi; \
+	for builder in podman buildah; do \
+	  if command -v $$builder >/dev/null; then \
+	    exec $$builder build --format docker -t $(IMAGE) $(OPTIONS) .; \
+	  fi; \
+	done; \
+	echo "Building the image needs docker (and its daemon), podman or buildah" >&2; exit 1
 
 deploy: .venv/.local-stamp ## Deploy to AWS as STAGE (dev), for ARCHITECTURE (arm64); see docs/deploying.md
 	@exec $(PYTHON) -m infrastructure.deploy --stage $(STAGE) --architecture $(ARCHITECTURE)

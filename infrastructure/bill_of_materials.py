@@ -1,9 +1,9 @@
 """Write the bills of materials (CycloneDX 1.6) of the package and of the images.
 
-``make sbom`` writes ``build/sbom/*.cdx.json``: one file for the functions' archive and one for each
-stage of ``relay/Dockerfile`` that is an image. They are made from the pinned requirements alone, so
-the same commit gives the same bytes. An image's bill names its base image, whose own bill comes
-with it.
+``make sbom`` writes ``build/sbom/*.cdx.json``: one file for the functions' archive, one for each
+stage of ``relay/Dockerfile`` that is an image, and one for the image of the local service. They are
+made from the pinned requirements alone, so the same commit gives the same bytes. An image's bill
+names its base image, whose own bill comes with it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ PRODUCTS = (
         "container",
         ("requirements.txt", "relay/requirements.txt"),
         ("PyYAML",),
+    ),
+    Product(
+        "postfinch-service",
+        "container",
+        ("requirements.txt", "relay/requirements.txt", "requirements-local.txt"),
     ),
 )
 

@@ -38,7 +38,7 @@ _SLOW = tuple(
     if not line.startswith("#")
 )
 # All tests of these directories share what takes long to start, such as a browser
-_TOGETHER = ("tests/browser/", "tests/deployment/", "tests/clients/")
+_TOGETHER = ("tests/browser/", "tests/container/", "tests/deployment/", "tests/clients/")
 
 
 class Scheduling(LoadFileScheduling):

@@ -1,18 +1,22 @@
 """Make the certificates of the local runtime, so that clients which insist on TLS can use it.
 
-The first start makes an authority for this data directory, and a certificate for ``localhost`` that
-it signs. A user who trusts the authority (``tls/authority.pem``) trusts both ports. The authority
-can name nothing but this machine, so its key is of no use to others (RFC 5280 4.2.1.10). A start
-makes the certificate anew once it is a year old.
+The first start makes an authority for this data directory, and a certificate for ``localhost`` and
+the further names of this machine that it signs. A user who trusts the authority
+(``tls/authority.pem``) trusts both ports. The authority can name nothing but this machine, so its
+key is of no use to others (RFC 5280 4.2.1.10). A start makes the certificate anew once it is a year
+old, and both once there is a new name.
 """
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
+import json
 import os
 import ssl
 import time
+from collections.abc import Callable, Collection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 _FOLDER = "tls"
+_NAMES_FILE = "names.json"
 _AUTHORITY_DAYS, _SERVER_DAYS, _RENEWED_AFTER_DAYS = 3650, 800, 365
 _DAY = 86_400
 # Clocks of clients in containers may be late
@@ -43,20 +48,36 @@ def files(data_dir: Path) -> Files:
     return Files(folder / "authority.pem", folder / "server.pem", folder / "server-key.pem")
 
 
-def provide(data_dir: Path) -> Files:
+def provide(data_dir: Path, names: Collection[str] = ()) -> Files:
     """Return the certificates of a data directory; what is missing or old is made.
+
+    ``names`` are names and addresses besides those of loopback. Those of earlier starts stay, so
+    that the authority changes only for a new name.
 
     The library is imported only then: it takes a tenth of a second of a start.
     """
     paths = files(data_dir)
     paths.authority.parent.mkdir(exist_ok=True)
     authority_key = paths.authority.with_name("authority-key.pem")
+    names_file = paths.authority.with_name(_NAMES_FILE)
+    earlier_names = _read_names(names_file)
+    all_names = sorted({*earlier_names, *names})
     is_new = not (paths.authority.exists() and authority_key.exists())
+    is_new = is_new or len(all_names) > len(earlier_names)
     if is_new:
-        _make_authority(paths.authority, authority_key)
+        _make_authority(paths.authority, authority_key, all_names)
     if is_new or _is_old(paths.certificate) or not paths.key.exists():
-        _make_server(paths, authority_key)
+        _make_server(paths, authority_key, all_names)
+    if is_new:
+        replace_private(names_file, json.dumps(all_names))
     return paths
+
+
+def _read_names(path: Path) -> list[str]:
+    try:
+        return [str(name) for name in json.loads(path.read_text())]
+    except (OSError, ValueError, TypeError):  # none yet, or torn: the names of now are enough
+        return []
 
 
 def server_context(data_dir: Path) -> ssl.SSLContext:
@@ -75,7 +96,7 @@ def _is_old(path: Path) -> bool:
         return True
 
 
-def _make_authority(path: Path, key_path: Path) -> None:
+def _make_authority(path: Path, key_path: Path, names: Collection[str]) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -85,6 +106,7 @@ def _make_authority(path: Path, key_path: Path) -> None:
             x509.DNSName("localhost"),
             x509.IPAddress(ipaddress.ip_network("127.0.0.0/8")),
             x509.IPAddress(ipaddress.ip_network("::1/128")),
+            *(_general_name(name, ipaddress.ip_network) for name in names),
         ],
         excluded_subtrees=None,
     )
@@ -97,9 +119,24 @@ def _make_authority(path: Path, key_path: Path) -> None:
     )
     _write_key(key_path, key)
     replace_private(path, _pem(_signed(builder, name, key)))
+    # Other users' programs are to trust it, such as those of a container that shares the folder
+    path.chmod(0o644)
 
 
-def _make_server(paths: Files, authority_key: Path) -> None:
+def _general_name(
+    name: str,
+    read_address: Callable[[str], IPv4Address | IPv6Address | IPv4Network | IPv6Network],
+) -> x509.GeneralName:
+    """Return a name, or the address that it is, in the form of a certificate."""
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(read_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _make_server(paths: Files, authority_key: Path, names: Collection[str]) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -109,17 +146,15 @@ def _make_server(paths: Files, authority_key: Path) -> None:
     assert isinstance(issuer_key, ec.EllipticCurvePrivateKey)
     issuer = x509.load_pem_x509_certificate(paths.authority.read_bytes())
     key = ec.generate_private_key(ec.SECP256R1())
-    addresses = map(ipaddress.ip_address, ("127.0.0.1", "::1"))
-    names = [x509.DNSName("localhost")]
+    all_names = ("localhost", *names, "127.0.0.1", "::1")
+    general_names = [_general_name(name, ipaddress.ip_address) for name in all_names]
     server = [ExtendedKeyUsageOID.SERVER_AUTH]
     builder = (
         _builder(_name("localhost"), key, _SERVER_DAYS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(server), critical=False)
-        .add_extension(
-            x509.SubjectAlternativeName([*names, *map(x509.IPAddress, addresses)]), critical=False
-        )
+        .add_extension(x509.SubjectAlternativeName(general_names), critical=False)
     )
     _write_key(paths.key, key)
     chain = _pem(_signed(builder, issuer.subject, issuer_key)) + _pem(issuer)

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates
+from infrastructure.local.health import ADDRESS_FILE
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
@@ -29,7 +30,6 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
-_ADDRESS_FILE = "service.json"
 _WORKER = "infrastructure.local.worker"
 # What the supervisor imports for all processes that it starts later: while the cloud starts, and
 # while the tables are created.
@@ -55,7 +55,7 @@ Postfinch is ready.
   TLS       {tls} (trust {authority})
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
-  Data      {data_dir} (logs in {data_dir}/logs)
+  Data      {data_dir}{logs}
 
 Send a first message, then look into the mailbox:
 
@@ -187,6 +187,7 @@ def announcement(config: LocalConfig) -> str:
         tls=_tls_addresses(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
+        logs="" if config.logs_to_stdout else f" (logs in {config.logs})",
         message=_MESSAGE,
     )
 
@@ -200,7 +201,7 @@ def _tls_addresses(config: LocalConfig) -> str:
 @contextmanager
 def address_file(config: LocalConfig) -> Iterator[None]:
     """Tell this user's other programs where the service is, in a file that the block has."""
-    path = config.data_dir / _ADDRESS_FILE
+    path = config.data_dir / ADDRESS_FILE
     address = {
         "api_url": config.public_url,
         "api_key": config.api_key,
@@ -237,7 +238,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    with Supervisor(config.logs, ROOT, config.pids) as supervisor:
+    output = sys.stdout.fileno() if config.logs_to_stdout else None
+    with Supervisor(config.logs, ROOT, config.pids, output=output) as supervisor:
         try:
             Runtime(config).start(supervisor)
         except StartFailed as failure:

@@ -3,23 +3,71 @@
 A browser lets any page send requests to ``http://127.0.0.1:<port>``, and after DNS rebinding even
 read the answers under a name of the page's own. Such a request gives itself away in one of these:
 
-- ``Host`` names another machine. Only ``localhost``, names under it and loopback addresses pass.
+- ``Host`` names another machine. Only ``localhost``, names under it, loopback addresses and the
+  names in ``LOCAL_NAMES`` pass.
 - ``Origin`` is that of another site. Browsers add it to whatever is not a plain GET or HEAD.
 - ``Sec-Fetch-Site`` says that another site caused it (Fetch Metadata, W3C).
+
+Two environment variables admit more where the service runs in a container:
+
+- ``LOCAL_NAMES``: further names and addresses of this machine, comma-separated
+- ``LOCAL_PEERS``: the networks from which requests may come besides loopback, comma-separated, or
+  ``any``. A published port's requests come from the bridge of the container's network. They may
+  then have any address in ``Host``: only a name can be bound to another address.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 _HOST = re.compile(
     rb"(?:(?:[a-z0-9_-]{1,63}\.){0,8}localhost\.?|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?",
     re.IGNORECASE,
 )
+_PORT = re.compile(rb":[0-9]{1,5}\Z")
+_NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.){0,8}[a-z0-9_-]{1,63}", re.IGNORECASE)
+_ANY = ("0.0.0.0/0", "::/0")
 
 Headers = Iterable[tuple[bytes, bytes]]
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAccess:
+    """Which machine may use what is for this machine only, besides programs on it.
+
+    ``names`` are in lower case; an IPv6 address has no brackets.
+    """
+
+    names: tuple[str, ...] = ()
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> LocalAccess:
+        """Return what ``LOCAL_NAMES`` and ``LOCAL_PEERS`` say; raises :class:`ValueError`."""
+        peers = _items(environ.get("LOCAL_PEERS", ""))
+        networks = [text for peer in peers for text in (_ANY if peer == "any" else (peer,))]
+        return cls(
+            tuple(map(_checked_name, _items(environ.get("LOCAL_NAMES", "")))),
+            tuple(map(_network, networks)),
+        )
+
+    def admits_peer(self, address: str) -> bool:
+        """Tell whether requests of a peer with this address are admitted."""
+        peer = ip_address(address)
+        return peer.is_loopback or any(peer in network for network in self.networks)
+
+    def admits_host(self, host: bytes) -> bool:
+        """Tell whether a ``Host`` value is one of the further names, or an address if peers are."""
+        name = _PORT.sub(b"", host).strip(b"[]").lower().decode("latin-1")
+        return name in self.names or (bool(self.networks) and _is_address(name))
+
+
+NOBODY_ELSE = LocalAccess()
 
 
 @lru_cache(maxsize=256)
@@ -29,7 +77,11 @@ def is_this_machine(host: bytes) -> bool:
 
 
 def reason_to_refuse(
-    headers: Headers, *, own_pages: bool = False, other_pages_read: bool = False
+    headers: Headers,
+    *,
+    own_pages: bool = False,
+    other_pages_read: bool = False,
+    access: LocalAccess = NOBODY_ELSE,
 ) -> str:
     """Return why a request must be refused, or an empty string; ``headers`` as of ASGI.
 
@@ -38,8 +90,9 @@ def reason_to_refuse(
     are public anyway: such a page cannot read the answer.
     """
     hosts = [value for name, value in headers if name == b"host"]
-    if len(hosts) != 1 or not is_this_machine(hosts[0]):
-        return "Host names another machine"
+    if len(hosts) != 1 or not (is_this_machine(hosts[0]) or access.admits_host(hosts[0])):
+        hint = "" if access is NOBODY_ELSE else " (LOCAL_NAMES may name it)"
+        return f"Host names another machine{hint}"
     own_sites = (b"none", b"same-origin") if own_pages else (b"none",)
     for name, value in headers:
         if name == b"origin" and not (own_pages and value.lower() in _origins(hosts[0])):
@@ -52,3 +105,30 @@ def reason_to_refuse(
 def _origins(host: bytes) -> tuple[bytes, bytes]:
     """Return the origins of pages that a port serves itself."""
     return b"http://" + host.lower(), b"https://" + host.lower()
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip().lower() for item in text.split(",") if item.strip()]
+
+
+def _checked_name(text: str) -> str:
+    if _NAME.fullmatch(text) is None:
+        try:
+            return str(ip_address(text.strip("[]")))
+        except ValueError:
+            raise ValueError(f"LOCAL_NAMES: {text!r} is no host name and no address") from None
+    return text
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
+
+
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        raise ValueError(f"LOCAL_PEERS: {text!r} is no network, such as 172.16.0.0/12") from None

@@ -1,4 +1,4 @@
-"""Prepare the container engine and a local cloud once for all tests of the relay's image."""
+"""Prepare the container engine and a local cloud once for all tests of images."""
 
 from __future__ import annotations
 

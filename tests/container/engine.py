@@ -17,7 +17,14 @@ BASE = "localhost/postfinch-base"
 PYTHON = "3.11"
 _MIRROR = "http://deb.debian.org/debian"
 _EXCLUDED_FOLDERS = ("doc", "locale", "man")
+_SOURCES = ("dkimpy==", "localstack-client==", "pyspf==")
 _TIMEOUT_SECONDS = 600.0
+_NETWORK_PROGRAMS = (
+    "/usr/lib/podman/netavark",
+    "/usr/libexec/podman/netavark",
+    "/usr/lib/cni/bridge",
+    "/opt/cni/bin/bridge",
+)
 _FREE_BYTES = 4 * 1024**3
 _LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 
@@ -32,6 +39,14 @@ def missing() -> str:
         return "building images here needs Linux and root"
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     return f"not installed: {', '.join(absent)}" if absent else ""
+
+
+def cannot_publish() -> str:
+    """Return why containers cannot have published ports here; empty if they can."""
+    programs = map(Path, _NETWORK_PROGRAMS)
+    if any(program.exists() for program in programs) and shutil.which("iptables"):
+        return ""
+    return "publishing ports needs iptables and netavark or the CNI plugins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,36 +99,49 @@ class Engine:
 
     def _download_packages(self) -> None:
         wheels = str(self.directory / "wheels")
-        local = (ROOT / "requirements-local.txt").read_text().splitlines()
-        yaml = [line for line in local if line.startswith("PyYAML==")]
-        functions = (ROOT / "requirements.txt").read_text().splitlines()
-        # PyPI has only the source of pyspf, and a build in a container could not fetch setuptools.
-        spf = [line for line in functions if line.startswith("pyspf==")]
+        names = ("requirements.txt", "requirements-local.txt")
+        lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
+        # PyPI has only their source, and a build in a container could not fetch setuptools.
+        sources = [line for line in lines if line.startswith(_SOURCES)]
         pip = (sys.executable, "-m", "pip")
-        self._run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, *spf)
+        self._run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, *sources)
         self._run(
             *(*pip, "download", "--quiet", "--only-binary=:all:", "--find-links", wheels),
             *("--python-version", PYTHON, "--dest", wheels),
-            *("--requirement", str(ROOT / "relay" / "requirements.txt")),
-            *("--requirement", str(ROOT / "requirements.txt"), *yaml),
+            *("--requirement", str(ROOT / "requirements-local.txt")),
         )
 
     def build(self, target: str) -> str:
         """Build a target of the relay's Dockerfile; return the image's name."""
-        name = f"localhost/postfinch-{target}"
+        return self._build(
+            *(f"localhost/postfinch-{target}", ROOT / "relay" / "Dockerfile", "--target", target)
+        )
+
+    def build_service(self) -> str:
+        """Build the image of the whole service; return its name."""
+        return self._build("localhost/postfinch", ROOT / "Dockerfile")
+
+    def _build(self, name: str, file: Path, *options: str) -> str:
         self._run(
             *("buildah", *self._storage, "build", "--isolation=chroot", "--network=host"),
-            *("--format=docker", "--layers=false", "--file", str(ROOT / "relay" / "Dockerfile")),
-            *("--target", target, "--build-arg", f"BASE={BASE}"),
+            *("--format=docker", "--layers=false", "--file", str(file), *options),
+            *("--build-arg", f"BASE={BASE}"),
             *("--build-arg", "PIP_NO_INDEX=1", "--build-arg", "PIP_FIND_LINKS=/wheels"),
             *("--volume", f"{self.directory / 'wheels'}:/wheels:ro", "--tag", name, str(ROOT)),
         )
         return name
 
-    def run(self, image: str, environment: dict[str, str], *options: str) -> str:
-        """Run a container as the compose file does; return podman's output."""
+    def run(
+        self,
+        image: str,
+        environment: dict[str, str],
+        *options: str,
+        network: str = "host",
+        verb: str = "run",
+    ) -> str:
+        """Run or create a container as the compose file does; return podman's output."""
         return self.podman(
-            *("run", "--runtime=runc", "--network=host", *_LIMITS),
+            *(verb, "--runtime=runc", f"--network={network}", *_LIMITS),
             *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL"),
             *("--security-opt=no-new-privileges", *options),
             *(f"--env={name}={value}" for name, value in environment.items()),
@@ -129,7 +157,7 @@ class Engine:
 
     def close(self) -> None:
         """Stop all containers and remove the storage."""
-        self.podman("rm", "--all", "--force", "--time=0")
+        self.podman("rm", "--all", "--force", "--time=0", "--volumes")
         shutil.rmtree(self.directory)
 
     def size(self, image: str) -> int:

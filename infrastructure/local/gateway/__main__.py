@@ -1,6 +1,9 @@
 """Run the HTTP server of the local runtime: ``python -m infrastructure.local.gateway``.
 
-It serves on ``API_PORT`` of ``API_HOST`` (loopback by default), and under TLS on ``API_TLS_PORT``:
+It serves on ``API_PORT`` of ``API_HOST`` (loopback by default), and under TLS on ``API_TLS_PORT``.
+In a container it also serves, on loopback, the port at which ``PUBLIC_URL`` names this machine: the
+port is mapped outside only, and links, images and webhooks of that URL are followed inside too.
+There is
 
 - the whole application, through the same gateway events as on AWS
 - ``GET /``, which leads to the console
@@ -12,8 +15,9 @@ The paths under ``/local`` need no key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -24,7 +28,7 @@ from infrastructure.local import certificates
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.gateway import description_endpoint, local_api
-from infrastructure.local.gateway.application import Gateway, TlsPort, server
+from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
 from infrastructure.local.gateway.live_feed import LiveFeed
@@ -43,31 +47,59 @@ from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
 
 
 def main() -> None:
     """Serve until SIGTERM."""
     aws.make_clients()
     data_dir = Path(os.environ["DATA_DIR"])
+    access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
     gateway = Gateway(
         app,
         max_body_bytes=settings().max_body_bytes,
         home="console/" if settings().console else "",
         # A stream has no end of its own, which the server would wait for
-        extra={local_api.PREFIX: local_endpoints(data_dir, lambda: http_server.should_exit)},
+        extra={
+            local_api.PREFIX: local_endpoints(data_dir, lambda: http_server.should_exit, access)
+        },
+        access=access,
     )
-    host, port = os.environ.get("API_HOST", "127.0.0.1"), int(os.environ["API_PORT"])
-    http_server = server(gateway, host=host, port=port, tls=_tls_port(data_dir))
+    http_server = server(
+        gateway,
+        host=_host(os.environ),
+        port=int(os.environ["API_PORT"]),
+        further=list(further_ports(os.environ, settings().public_url, access)),
+    )
     http_server.run()
 
 
-def _tls_port(data_dir: Path) -> TlsPort | None:
-    port = int(os.environ.get("API_TLS_PORT", "0"))
-    return TlsPort(port, certificates.server_context(data_dir)) if port else None
+def further_ports(
+    environ: Mapping[str, str], public_url: str, access: LocalAccess
+) -> Iterator[FurtherPort]:
+    """Yield the ports to serve besides ``API_PORT``."""
+    data_dir = Path(environ["DATA_DIR"])
+    tls_port = int(environ.get("API_TLS_PORT", "0"))
+    if tls_port:
+        yield FurtherPort(_host(environ), tls_port, certificates.server_context(data_dir))
+    url = urlsplit(public_url)
+    host, is_secure = url.netloc.encode(), url.scheme == "https"
+    port = url.port or (443 if is_secure else 80)
+    is_here = is_this_machine(host) or access.admits_host(host)
+    # Without networks of others this is no container, and the port may be that of a proxy
+    if access.networks and is_here and port not in (int(environ["API_PORT"]), tls_port):
+        context = certificates.server_context(data_dir) if is_secure else None
+        yield FurtherPort("127.0.0.1", port, context, optional=True)
 
 
-def local_endpoints(data_dir: Path, is_stopping: Callable[[], bool]) -> LocalApi:
+def _host(environ: Mapping[str, str]) -> str:
+    return environ.get("API_HOST", "127.0.0.1")
+
+
+def local_endpoints(
+    data_dir: Path, is_stopping: Callable[[], bool], access: LocalAccess = NOBODY_ELSE
+) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
     mailbox = Mailbox(data_dir / "mail")
     endpoint = MailboxEndpoint(mailbox, Detailer(mailbox))
@@ -79,7 +111,7 @@ def local_endpoints(data_dir: Path, is_stopping: Callable[[], bool]) -> LocalApi
     return LocalApi(
         [
             *endpoint.routes(),
-            *MessageEndpoint(mailbox, _recipient(data_dir)).routes(),
+            *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
             *LiveStream(feed, news, events, is_stopping=is_stopping).routes(),
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),
             *WebhooksEndpoint(WebhookStore(data_dir / "webhooks.sqlite3"), feed.publish).routes(),
@@ -89,9 +121,10 @@ def local_endpoints(data_dir: Path, is_stopping: Callable[[], bool]) -> LocalApi
     )
 
 
-def _recipient(data_dir: Path) -> Recipient:
+def _recipient(data_dir: Path, access: LocalAccess) -> Recipient:
     ports = InternalPorts.read(data_dir)
-    return Recipient(("127.0.0.1", ports.inbound), MailClient(asking(("127.0.0.1", ports.dns))))
+    mail_client = MailClient(asking(("127.0.0.1", ports.dns)), access.names)
+    return Recipient(("127.0.0.1", ports.inbound), mail_client)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
+import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_address
 from socket import socket
 from ssl import SSLContext
 from typing import Any, NamedTuple
@@ -25,27 +25,34 @@ import uvicorn
 from chalicelib.core.http import App
 from infrastructure.local.gateway.replies import error_body, reply_json
 from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, Send, read_body
-from infrastructure.local.this_machine import reason_to_refuse
+from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, reason_to_refuse
 
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = logging.getLogger(__name__)
 
 _BODILESS = (204, 304)
 
 
-class TlsPort(NamedTuple):
-    """A port that speaks HTTPS, and the context with its certificate."""
+class FurtherPort(NamedTuple):
+    """A further port of a server. It speaks HTTPS where it has the context of a certificate.
 
+    One that is ``optional`` is left out where it cannot be bound.
+    """
+
+    host: str
     port: int
-    context: SSLContext
+    context: SSLContext | None = None
+    optional: bool = False
 
 
 class Gateway:
     """Serve ``app``; ``extra`` maps a path prefix, such as ``/local``, to an ASGI callable.
 
     A prefix covers the path itself and everything below it. These paths are for this machine only:
-    for programs on it, and for web pages of the same origin. ``max_body_bytes`` bounds the bodies
-    that reach ``app``, and ``threads`` the requests that run at once. ``GET /`` leads to ``home``,
-    a relative URL, if there is one.
+    for programs on it, and for web pages of the same origin; ``access`` says who else may use them.
+    ``max_body_bytes`` bounds the bodies that reach ``app``, and ``threads`` the requests that run
+    at once. ``GET /`` leads to ``home``, a relative URL, if there is one.
     """
 
     def __init__(
@@ -54,10 +61,12 @@ class Gateway:
         *,
         max_body_bytes: int,
         extra: Mapping[str, AsgiCallable] | None = None,
+        access: LocalAccess = NOBODY_ELSE,
         threads: int = 16,
         home: str = "",
     ) -> None:
         self._app = app
+        self._access = access
         self._home = home
         self._max_body_bytes = max_body_bytes
         self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
@@ -76,7 +85,7 @@ class Gateway:
         path = scope["raw_path"].decode("ascii") + "/"
         for prefix, handler in self._extra:
             if path.startswith(prefix):
-                return _for_this_machine(handler)
+                return _for_this_machine(handler, self._access)
         return self._serve
 
     async def _lead_home(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,13 +149,13 @@ class Gateway:
                 return
 
 
-def _for_this_machine(handler: AsgiCallable) -> AsgiCallable:
+def _for_this_machine(handler: AsgiCallable, access: LocalAccess) -> AsgiCallable:
     """Refuse what other machines and web pages of other origins send to a local endpoint."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         peer = (scope.get("client") or ("127.0.0.1",))[0]
-        reason = reason_to_refuse(scope["headers"], own_pages=True)
-        if not ip_address(peer).is_loopback:
+        reason = reason_to_refuse(scope["headers"], own_pages=True, access=access)
+        if not access.admits_peer(peer):
             reason = "the request comes from another machine"
         if reason:
             await reply_json(send, 403, error_body(f"/local is for this machine only: {reason}"))
@@ -157,17 +166,24 @@ def _for_this_machine(handler: AsgiCallable) -> AsgiCallable:
 
 
 class _Server(uvicorn.Server):
-    """A server that may speak TLS on a second port."""
+    """A server that may listen on further ports."""
 
-    def __init__(self, config: uvicorn.Config, tls: TlsPort | None) -> None:
+    def __init__(self, config: uvicorn.Config, further: Iterable[FurtherPort]) -> None:
         super().__init__(config)
-        self._tls = tls
+        self._further = further
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Listen on both ports."""
+        """Listen on all ports."""
         await super().startup(sockets)
-        if self._tls is None or self.should_exit:
-            return
+        for each in () if self.should_exit else self._further:
+            try:
+                await self._listen(each)
+            except OSError as error:
+                if not each.optional:
+                    raise
+                log.warning("port %d of %s is not served: %s", each.port, each.host, error)
+
+    async def _listen(self, port: FurtherPort) -> None:
         protocol_class: Any = self.config.http_protocol_class
         protocol = functools.partial(
             protocol_class,
@@ -177,13 +193,13 @@ class _Server(uvicorn.Server):
         )
         self.servers.append(
             await asyncio.get_running_loop().create_server(
-                protocol, self.config.host, self._tls.port, ssl=self._tls.context
+                protocol, port.host, port.port, ssl=port.context
             )
         )
 
 
 def server(
-    asgi: AsgiCallable, *, host: str, port: int, tls: TlsPort | None = None
+    asgi: AsgiCallable, *, host: str, port: int, further: Iterable[FurtherPort] = ()
 ) -> uvicorn.Server:
     """Make the HTTP server of ``asgi``; run it with ``run()`` or ``await serve()``."""
     return _Server(
@@ -203,7 +219,7 @@ def server(
             timeout_keep_alive=75,
             timeout_graceful_shutdown=10,
         ),
-        tls,
+        further,
     )
 
 

@@ -1,8 +1,9 @@
 """Do with a message what a recipient's mail client does: load images, follow a link, unsubscribe.
 
-Requests go to loopback only. A name under `localhost` or `test` means this machine (RFC 6761), and
-an address must be a loopback address. Any other name is looked up in the local DNS, which asks no
-other server; it must lead to a loopback address there, as a customer's tracking domain does.
+Requests go to loopback only. A name under `localhost` or `test` means this machine (RFC 6761), as
+do the names in `LOCAL_NAMES`, and an address must be a loopback address. Any other name is looked
+up in the local DNS, which asks no other server; it must lead to a loopback address there, as a
+customer's tracking domain does.
 """
 
 import http.client
@@ -10,6 +11,7 @@ import ipaddress
 import re
 import ssl
 import string
+from collections.abc import Collection
 from urllib.parse import quote, urlsplit
 
 from infrastructure.local.messages.html import Html, text_links
@@ -36,10 +38,16 @@ def one_click_url(message: bytes) -> str | None:
 
 
 class MailClient:
-    """Loads what leads to this machine. `addresses_of` looks up names in the local DNS."""
+    """Loads what leads to this machine.
 
-    def __init__(self, addresses_of: AddressLookup = no_addresses) -> None:
+    `addresses_of` looks up names in the local DNS; `names` are further ones of this machine.
+    """
+
+    def __init__(
+        self, addresses_of: AddressLookup = no_addresses, names: Collection[str] = ()
+    ) -> None:
         self._addresses_of = addresses_of
+        self._names = names
 
     def image_urls(self, message: bytes) -> list[str]:
         """The images of the html part that lead to this machine, such as open pixels."""
@@ -97,7 +105,7 @@ class MailClient:
             raise NotLoopback(url) from error
         if parts.scheme not in ("http", "https"):
             raise NotLoopback(url)
-        if host.rstrip(".").rpartition(".")[2] in ("localhost", "test"):
+        if host.rstrip(".").rpartition(".")[2] in ("localhost", "test") or host in self._names:
             return "127.0.0.1"
         try:
             addresses = [str(ipaddress.ip_address(host))]

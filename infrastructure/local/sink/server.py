@@ -11,6 +11,7 @@ sends mail to the `inbound` address only, and HTTP requests to loopback only.
 import argparse
 import asyncio
 import logging
+import os
 import signal
 import sqlite3
 from collections.abc import Sequence
@@ -35,6 +36,7 @@ from infrastructure.local.sink.reactions import Reactions
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.sink.reports import Accepted
 from infrastructure.local.sink.smtp_session import CHUNK, Envelope, SmtpSession
+from infrastructure.local.this_machine import LocalAccess
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ log = logging.getLogger(__name__)
 class SinkOptions:
     """Hosts and ports: `inbound`, to which reports are mailed, and `dns`, the local DNS.
 
-    Durations in seconds, sizes in bytes.
+    `names` are further names of this machine. Durations in seconds, sizes in bytes.
     """
 
     inbound: tuple[str, int] | None = None
@@ -52,6 +54,7 @@ class SinkOptions:
     slow_seconds: float = 5.0
     idle_seconds: float = 300.0
     max_size: int = 50 * 1024 * 1024
+    names: tuple[str, ...] = ()
 
 
 class Sink:
@@ -67,8 +70,8 @@ class Sink:
         self._failure_rules = failure_rules
         self._options = options or SinkOptions()
         self._deferrals = Deferrals()
-        mail_client = MailClient(asking(options.dns) if options and options.dns else no_addresses)
-        recipient = Recipient(self._options.inbound, mail_client)
+        lookup = asking(self._options.dns) if self._options.dns else no_addresses
+        recipient = Recipient(self._options.inbound, MailClient(lookup, self._options.names))
         self._reactions = Reactions(recipient, self._options.behaviour_delay)
         self._sessions: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server
@@ -189,6 +192,10 @@ def main(arguments: list[str] | None = None) -> None:
     settings = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="sink: %(message)s")
     options = SinkOptions(
-        settings.inbound, settings.dns, settings.behaviour_delay, settings.slow_seconds
+        settings.inbound,
+        settings.dns,
+        settings.behaviour_delay,
+        settings.slow_seconds,
+        names=LocalAccess.read(os.environ).names,
     )
     uvloop.run(serve(settings.host, settings.port, settings.data, options))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from infrastructure.local.supervisor import forks
 from infrastructure.local.supervisor.forks import ForkedModule
@@ -57,12 +58,18 @@ def die_with_parent(number: signal.Signals, parent: int) -> None:
 
 
 class Child:
-    """A running :class:`Process`; its output is appended to ``<logs>/<name>.log``."""
+    """A running :class:`Process`; its output is appended to ``<logs>/<name>.log``.
 
-    def __init__(self, process: Process, logs: Path, directory: Path) -> None:
+    With ``output``, a descriptor, it goes there instead.
+    """
+
+    def __init__(
+        self, process: Process, logs: Path, directory: Path, output: int | None = None
+    ) -> None:
         self.process = process
-        self.log = logs / f"{process.name}.log"
+        self._log = logs / f"{process.name}.log"
         self._directory = directory
+        self._output = output
         self._running = self._spawn()
 
     @property
@@ -93,19 +100,31 @@ class Child:
         self._running.wait()
 
     def last_lines(self, count: int) -> str:
-        """Return the last ``count`` lines that it wrote."""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+        """Return the last ``count`` lines that it wrote to its log."""
+        if self._output is not None:
+            return ""
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-count:])
+
+    @property
+    def log(self) -> str:
+        """Where its output is, for the user."""
+        return "above" if self._output is not None else str(self._log)
+
+    def _open_output(self) -> BinaryIO:
+        if self._output is not None:
+            return os.fdopen(os.dup(self._output), "ab")
+        if self._log.exists() and self._log.stat().st_size > LOG_LIMIT:
+            self._log.replace(self._log.with_suffix(".log.1"))
+        return self._log.open("ab")
 
     def _spawn(self) -> subprocess.Popen[bytes] | ForkedModule:
-        if self.log.exists() and self.log.stat().st_size > LOG_LIMIT:
-            self.log.replace(self.log.with_suffix(".log.1"))
         number, supervisor = self.process.orphan_signal, os.getpid()
 
         def become_child() -> None:
             die_with_parent(number, supervisor)
 
         option, *module = self.process.arguments
-        with self.log.open("ab") as log:
+        with self._open_output() as log:
             if forks.FORKS and option == "-m":
                 process, environment = self.process, self.process.environment
                 os.chdir(self._directory)

@@ -7,6 +7,10 @@ API_TLS_PORT  8443     port of the same under TLS; 0 for none
 SMTP_TLS_PORT 2465     port of the relay under TLS from the first byte on; 0 for none
 API_KEY                the primary account's key; without it the first start makes one and keeps it
 DATA_DIR      .local/  directory of all state; delete it for a fresh start
+API_HOST      loopback address that the API binds
+LOCAL_NAMES            further names of this machine, in ``Host`` and in the certificate
+LOCAL_PEERS            networks besides loopback that may use ``/local``; ``any`` for all
+LOG_OUTPUT    files    where the processes log: ``files`` in DATA_DIR/logs, or ``stdout``
 ============= ======== ==========================================================================
 
 The ports under TLS have these numbers if the port in the clear has its default and they are free.
@@ -31,12 +35,14 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from chalicelib.core import settings
 from infrastructure.local import certificates, notices
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.private_files import replace_private
+from infrastructure.local.this_machine import LocalAccess, is_this_machine
 
 # Outside the range from which the kernel gives ports to outgoing connections.
 _INTERNAL_RANGE = (20_000, 32_000)
@@ -44,6 +50,7 @@ _LOOPBACK = "127.0.0.1"
 _PORTS_FILE = "ports.json"
 _PIDS_FILE = "processes.json"
 _SECRET_BYTES = 32
+_LOG_OUTPUTS = ("files", "stdout")
 
 
 class ConfigError(ValueError):
@@ -115,6 +122,11 @@ class LocalConfig:
         return self.environ.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
 
     @property
+    def logs_to_stdout(self) -> bool:
+        """Tell whether the processes log to standard output, as those of a container do."""
+        return self.environ.get("LOG_OUTPUT") == "stdout"
+
+    @property
     def pids(self) -> Path:
         """Return the file with the ids of the running processes."""
         return self.data_dir / _PIDS_FILE
@@ -133,6 +145,7 @@ class LocalConfig:
             **self._local_settings(),
             **inherited,
             **aws_environment(self.ports.cloud_url, self.cloud_secret),
+            "API_HOST": self.environ.get("API_HOST") or _LOOPBACK,
             "API_PORT": str(self.api_port),
             "SMTP_PORT": str(self.smtp_port),
             "API_TLS_PORT": str(self.api_tls_port),
@@ -151,7 +164,7 @@ class LocalConfig:
             "SECRET_KEY": self.secret_key,
             "PUBLIC_URL": self.public_url,
             "DNS_SERVERS": f"{_LOOPBACK}:{self.ports.dns}",
-            "TRACKING_PORT": str(self.api_port),
+            "TRACKING_PORT": str(self._tracking_port()),
             "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",
             "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
             "RELAY_PORTS": str(self.smtp_port),
@@ -164,6 +177,13 @@ class LocalConfig:
             # Plain text is for the sink on loopback, not for a host of the caller's choice.
             values.pop("SMARTHOST_TLS", None)
         return values
+
+    def _tracking_port(self) -> int:
+        """Return the port at which a browser reaches the API in the clear."""
+        url = urlsplit(self.public_url)
+        if url.scheme == "http" and is_this_machine(url.netloc.encode()):
+            return url.port or 80
+        return self.api_port
 
     def _no_proxy(self) -> str:
         theirs = self.environ.get("NO_PROXY") or self.environ.get("no_proxy")
@@ -183,8 +203,12 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     _require_different(public_ports)
     try:
         settings.load(environ)
+        access = LocalAccess.read(environ)
+        _require_port(environ.get("PUBLIC_URL", ""))
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
+        raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
     data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
     api_key = _checked_api_key(environ)
     lock = _take(data_dir)
@@ -194,7 +218,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             if port:
                 _require_free(name, port)
         ports = choose_ports(data_dir, exclude=tuple(public_ports.values()))
-        certificates.provide(data_dir)
+        certificates.provide(data_dir, access.names)
         return LocalConfig(
             api_port=api_port,
             smtp_port=smtp_port,
@@ -292,6 +316,13 @@ def _require_different(ports: Mapping[str, int]) -> None:
     for (name, port), (other, same) in combinations(ports.items(), 2):
         if port and port == same:
             raise ConfigError(f"{name} and {other} are both {port}: they must differ")
+
+
+def _require_port(url: str) -> None:
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        raise ConfigError(f"PUBLIC_URL={url!r} has no port number that can be") from None
 
 
 def _usual_or(number: int, other: int, *, usual: bool) -> int:

@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -97,12 +98,26 @@ def _nothing() -> None:
 class Supervisor:
     """A context manager: leaving it stops whatever was started in it.
 
-    Logs go to ``logs``; processes run in ``directory``. The ids of the running processes are kept
-    in ``pids``, for a start after this process was killed (:mod:`leftovers`).
+    Logs go to ``logs``, or to the descriptor ``output``; processes run in ``directory``. The ids of
+    the running processes are kept in ``pids``, for a start after this process was killed
+    (:mod:`leftovers`).
+
+    The first process of a container inherits the processes whose parents ended
+    (``adopts_orphans``), and waits for them as well.
     """
 
-    def __init__(self, logs: Path, directory: Path, pids: Path) -> None:
+    def __init__(
+        self,
+        logs: Path,
+        directory: Path,
+        pids: Path,
+        *,
+        output: int | None = None,
+        adopts_orphans: bool = os.getpid() == 1,
+    ) -> None:
         self._logs = logs
+        self._output = output
+        self._adopts_orphans = adopts_orphans
         self._directory = directory
         self._pids = pids
         self._groups: list[list[_Watched]] = []
@@ -164,12 +179,13 @@ class Supervisor:
     def stop(self) -> None:
         """Stop every process, the last started group first; return when all are gone."""
         while self._groups:
-            group = [watched.child for watched in self._groups.pop()]
+            group = [watched.child for watched in self._groups[-1]]
             for child in group:
                 child.terminate()
             self._wait_for_ends(group)
             for child in group:
                 child.kill()
+            self._groups.pop()
         self._pids.unlink(missing_ok=True)
 
     def _wait_for_ends(self, group: Sequence[Child]) -> None:
@@ -193,7 +209,8 @@ class Supervisor:
         group: list[_Watched] = []
         self._groups.append(group)
         for process in processes:
-            group.append(_Watched(Child(process, self._logs, self._directory)))
+            child = Child(process, self._logs, self._directory, self._output)
+            group.append(_Watched(child))
         self._remember()
         return list(group)
 
@@ -220,7 +237,18 @@ class Supervisor:
         readable, _, _ = select.select(pipes, [], [], seconds)
         if self._wakeup in readable:
             os.read(self._wakeup, 4096)
+            if self._adopts_orphans:
+                self._wait_for_orphans()
         self._notices.show()
+
+    def _wait_for_orphans(self) -> None:
+        """Let the system forget the ended processes that are nobody's children any more."""
+        own = {each.child.pid for each in chain(*self._groups) if each.child.status() is None}
+        with suppress(ChildProcessError):  # there are no processes at all
+            while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                if ended.si_pid in own:  # a moment ago: its signal brings us here again
+                    return
+                os.waitpid(ended.si_pid, 0)
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop_requests += 1
@@ -240,7 +268,7 @@ def _is_ready(watched: _Watched) -> bool:
 def _end(child: Child, status: int) -> str:
     """Return why a process ended that should not have ended."""
     if status == notices.REFUSED:
-        return child.last_lines(1)
+        return child.last_lines(1) or f"{child.process.name} cannot start and says why above"
     return _last_words(child, f"ended with status {status}")
 
 

@@ -27,7 +27,16 @@ def test_every_image_of_the_dockerfile_has_a_bill() -> None:
         r"^FROM \S+ AS (\w+)$", (ROOT / "relay/Dockerfile").read_text(), re.MULTILINE
     )
     images = {each.name for each in PRODUCTS if each.kind == "container"}
-    assert images == {f"postfinch-{stage}" for stage in stages if stage != "packages"}
+    stages = [stage for stage in stages if stage != "packages"]
+    assert images == {f"postfinch-{stage}" for stage in (*stages, "service")}
+
+
+def test_the_images_have_one_base() -> None:
+    bases = {
+        re.search(r"^ARG BASE=\S+$", (ROOT / path).read_text(), re.MULTILINE)
+        for path in ("Dockerfile", "relay/Dockerfile")
+    }
+    assert len({base and base[0] for base in bases}) == 1
 
 
 def test_no_requirement_is_listed_twice() -> None:

@@ -20,6 +20,7 @@ MERGED = merge_template(functions())
 READERS = [
     *(ROOT / "postfinch").rglob("*.py"),
     ROOT / "infrastructure" / "local" / "supervisor" / "environment.py",
+    ROOT / "infrastructure" / "local" / "this_machine.py",
 ]
 VARIABLES = {
     word
@@ -33,14 +34,18 @@ FOREIGN = {
     "ALARM",
     "API_KEY",
     "ARCHITECTURE",
+    "BASE",
     "DATA_DIR",
     "FILE",
     "FOLDER",
+    "IMAGE",
     "INFO",
     "NAME",
     "NODE_EXTRA_CA_CERTS",
     "NUL",
+    "OPTIONS",
     "OUT",
+    "PIP_INDEX_URL",
     "POST",
     "PUT",
     "REQUESTS_CA_BUNDLE",

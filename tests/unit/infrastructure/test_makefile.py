@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +35,28 @@ def test_make_run_replaces_the_shell_so_that_signals_reach_the_supervisor() -> N
     ).stdout.splitlines()[-1]
     assert command.startswith("exec ")
     assert "--stop-with-parent" in command
+
+
+@pytest.mark.parametrize(
+    ("docker_status", "command"),
+    [
+        (0, "docker build -t me/mail --pull ."),
+        (1, "podman build --format docker -t me/mail --pull ."),
+    ],
+)
+def test_an_image_is_built_by_a_program_that_can(
+    tmp_path: Path, docker_status: int, command: str
+) -> None:
+    docker = f'[ "$1" != info ] || exit {docker_status}\necho docker "$@"\n'
+    for name, program in (("docker", docker), ("podman", 'echo podman "$@"\n')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{program}")
+        (tmp_path / name).chmod(0o755)
+    output = subprocess.run(
+        ["make", *QUIETLY, "image", "IMAGE=me/mail", "OPTIONS=--pull"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert output.strip() == command

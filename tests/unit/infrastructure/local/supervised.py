@@ -14,18 +14,21 @@ from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 
 # Reads its instructions from argv: a list of groups of processes, each [name, program, ready file].
 SUPERVISOR = """
-import json, os, signal, sys
+import ctypes, json, os, signal, sys
 from pathlib import Path
 from infrastructure.local.supervisor.child import Process
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 where, config = Path(sys.argv[1]), json.loads(sys.argv[2])
+adopts = config["adopts_orphans"]
+if adopts:  # PR_SET_CHILD_SUBREAPER, as the first process of a container is
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which tests may run, ignores it
 def process(name, program, ready):
     probe = (where / ready).exists if ready else None
     argv = ("-S", "-c", program)
     environment, patience, grace = dict(os.environ), config["patience"], config["grace"]
     return Process(name, argv, environment, probe, patience, grace)
-with Supervisor(where / "logs", where, where / "pids") as supervisor:
+with Supervisor(where / "logs", where, where / "pids", adopts_orphans=adopts) as supervisor:
     try:
         for group in config["groups"]:
             supervisor.start(*(process(*each) for each in group))
@@ -54,9 +57,16 @@ class Supervised:
         runs: list[list[Any]] | None = None,
         grace: float = 2.8,
         patience: float = 10.0,
+        adopts_orphans: bool = False,
     ) -> None:
         self.where = where
-        config = {"groups": groups, "runs": runs or [], "grace": grace, "patience": patience}
+        config = {
+            "groups": groups,
+            "runs": runs or [],
+            "grace": grace,
+            "patience": patience,
+            "adopts_orphans": adopts_orphans,
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-c", SUPERVISOR, str(where), json.dumps(config)],
             cwd=ROOT,

@@ -71,6 +71,33 @@ def test_a_second_judge_accepts_the_chain_for_this_machine_only(tmp_path: Path) 
         builder.build_server_verifier(x509.DNSName("bank.example")).verify(leaf, [])
 
 
+def test_further_names_and_addresses_are_in_the_certificate(tmp_path: Path) -> None:
+    files = certificates.provide(tmp_path, ("postfinch", "10.0.0.8"))
+    trust = ssl.create_default_context(cafile=str(files.authority))
+    trust.verify_flags |= ssl.VERIFY_X509_STRICT
+    for name in ("postfinch", "10.0.0.8", "localhost", "127.0.0.1"):
+        assert shake_hands(certificates.server_context(tmp_path), trust, name)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shake_hands(certificates.server_context(tmp_path), trust, "10.0.0.9")
+
+
+def test_a_new_name_makes_the_authority_anew_and_one_less_does_not(tmp_path: Path) -> None:
+    def authority(*names: str) -> bytes:
+        return certificates.provide(tmp_path, names).authority.read_bytes()
+
+    first = authority()
+    second = authority("postfinch")
+    assert second != first
+    assert authority() == authority("postfinch") == second
+    third = authority("mail.lan")
+    assert third != second
+    assert authority("postfinch", "mail.lan") == third
+
+
+def test_every_user_may_read_the_authority_that_programs_are_to_trust(tmp_path: Path) -> None:
+    assert certificates.provide(tmp_path).authority.stat().st_mode & 0o777 == 0o644
+
+
 def test_only_the_owner_can_read_the_keys(tmp_path: Path) -> None:
     files = certificates.provide(tmp_path)
     for path in (files.key, tmp_path / "tls" / "authority-key.pem"):

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import PUBLIC, App, Caller, Reply, Request, Routes, empty, ok, raw
-from infrastructure.local.gateway.application import Gateway, server
+from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.this_machine import LocalAccess
 
 LIMIT = 100_000
 
@@ -74,13 +75,20 @@ async def local_endpoint(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": scope["raw_path"]})
 
 
-def _gateway() -> Gateway:
+def _gateway(**environ: str) -> Gateway:
     app = App("test", authenticate=_authenticate)
     app.register_blueprint(routes)
-    return Gateway(app, max_body_bytes=LIMIT, extra={"/local": local_endpoint}, threads=16)
+    return Gateway(
+        app,
+        max_body_bytes=LIMIT,
+        extra={"/local": local_endpoint},
+        access=LocalAccess.read(environ),
+        threads=16,
+    )
 
 
 GATEWAY = _gateway()
+IN_CONTAINER = _gateway(LOCAL_PEERS="any", LOCAL_NAMES="postfinch, host.docker.internal")
 
 
 def ask(
@@ -91,6 +99,7 @@ def ask(
     headers: list[tuple[bytes, bytes]] | None = None,
     chunks: tuple[bytes, ...] = (b"",),
     peer: str = "192.0.2.8",
+    gateway: Gateway = GATEWAY,
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Call the gateway with one request; return status, headers and body."""
     responses: list[Any] = []
@@ -113,7 +122,7 @@ def ask(
         "headers": headers or [],
         "client": (peer, 1234),
     }
-    asyncio.run(GATEWAY(scope, receive, send))
+    asyncio.run(gateway(scope, receive, send))
     start, body = responses
     return start["status"], dict(start["headers"]), body["body"]
 
@@ -247,8 +256,10 @@ def ask_local(
     *more: tuple[bytes, bytes],
     host: bytes = b"localhost:8080",
     peer: str = "127.0.0.1",
+    gateway: Gateway = GATEWAY,
 ) -> tuple[int, dict[bytes, bytes], bytes]:
-    return ask("GET", path, headers=[(b"host", host), *more], peer=peer)
+    headers = [(b"host", host), *more]
+    return ask("GET", path, headers=headers, peer=peer, gateway=gateway)
 
 
 @pytest.mark.parametrize("path", [b"/local", b"/local/", b"/local/mailbox/1"])
@@ -294,6 +305,40 @@ def test_local_endpoints_serve_web_pages_of_their_own_origin_only(
     header: tuple[bytes, bytes], status: int
 ) -> None:
     assert ask_local(b"/local/dns", header)[0] == status
+
+
+@pytest.mark.parametrize("host", [b"postfinch:8080", b"10.0.0.8", b"[fd00::8]:1", b"localhost:9"])
+def test_in_a_container_other_machines_may_use_the_names_of_the_setting(host: bytes) -> None:
+    peer = "172.17.0.1"
+    assert ask_local(b"/local/x", host=host, peer=peer, gateway=IN_CONTAINER)[0] == 299
+    own_page = (b"origin", b"http://" + host)
+    assert ask_local(b"/local/x", own_page, host=host, peer=peer, gateway=IN_CONTAINER)[0] == 299
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        (b"origin", b"http://evil.example"),
+        (b"origin", b"http://postfinch:3000"),
+        (b"origin", b"null"),
+        (b"sec-fetch-site", b"same-site"),
+        (b"sec-fetch-site", b"cross-site"),
+    ],
+)
+def test_in_a_container_pages_of_other_sites_are_refused(header: tuple[bytes, bytes]) -> None:
+    for host in (b"postfinch:8080", b"localhost:8080"):
+        reply = ask_local(b"/local/x", header, host=host, gateway=IN_CONTAINER)
+        assert reply[0] == 403
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"evil.example", b"postfinch.evil.example", b"x.postfinch", b"10.0.0.8.evil", b"", b":80"],
+)
+def test_in_a_container_other_names_are_refused_with_a_hint(host: bytes) -> None:
+    status, _, body = ask_local(b"/local/x", host=host, gateway=IN_CONTAINER)
+    assert status == 403
+    assert "LOCAL_NAMES" in json.loads(body)["errors"][0]["message"]
 
 
 def test_the_local_prefix_matches_whole_segments_only() -> None:
@@ -347,14 +392,21 @@ def test_no_request_bytes_cause_a_server_error(
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    running = server(_gateway(), host="127.0.0.1", port=0)
+    with _running() as ports:
+        yield ports[0]
+
+
+@contextlib.contextmanager
+def _running(*further: FurtherPort) -> Iterator[list[int]]:
+    """A server, and the numbers of its ports."""
+    running = server(_gateway(), host="127.0.0.1", port=0, further=further)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 10
     while not running.started:
         assert time.monotonic() < deadline, "the server did not start"
         thread.join(0.01)
-    yield running.servers[0].sockets[0].getsockname()[1]
+    yield [each.sockets[0].getsockname()[1] for each in running.servers]
     running.should_exit = True
     thread.join(10)
     assert not thread.is_alive()
@@ -378,6 +430,17 @@ def test_a_connection_survives_large_bodies_chunks_and_errors(port: int) -> None
     assert _post(connection, b"x") == (200, {"results": 1})
     assert connection.sock is first
     connection.close()
+
+
+def test_a_further_port_serves_the_same_and_an_optional_one_may_be_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as occupant:
+        optional = FurtherPort("127.0.0.1", occupant.getsockname()[1], optional=True)
+        with _running(optional, FurtherPort("127.0.0.1", 0)) as ports:
+            assert len(ports) == 2
+            for port in ports:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+                assert _post(connection, b"x") == (200, {"results": 1})
+                connection.close()
 
 
 def test_pipelined_requests_are_answered_in_order(port: int) -> None:

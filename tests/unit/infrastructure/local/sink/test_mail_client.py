@@ -81,6 +81,13 @@ def test_a_name_may_be_fetched_that_leads_to_loopback_in_the_local_dns(
     assert names == ["track.mycompany.com"]
 
 
+def test_further_names_lead_to_this_machine_without_a_lookup(web: Web) -> None:
+    client = MailClient(lambda name: [], ("postfinch",))
+    assert not client.leads_here("http://other/x")
+    assert client.fetch(f"http://postfinch:{web.port}/x") == 302
+    assert web.next_request().host == f"postfinch:{web.port}"
+
+
 def test_a_fetch_from_a_name_goes_to_its_loopback_address(web: Web) -> None:
     client = MailClient(lambda name: ["192.0.2.1", "127.0.0.1"])
     assert client.fetch(f"http://track.mycompany.com:{web.port}/x") == 302

@@ -23,6 +23,17 @@ def test_output_of_a_child_on_both_streams_is_appended_to_its_log(tmp_path: Path
     assert (tmp_path / "talker.log").read_text().split() == ["out", "err"] * 2
 
 
+def test_output_of_a_child_goes_to_a_descriptor_instead(tmp_path: Path) -> None:
+    with (tmp_path / "output").open("wb") as output:
+        arguments = ("-S", "-c", "print('out')")
+        process = Process("talker", arguments, dict(os.environ))
+        talker = Child(process, tmp_path, tmp_path, output.fileno())
+        assert finished(talker) == 0
+    assert (tmp_path / "output").read_text() == "out\n"
+    assert not (tmp_path / "talker.log").exists()
+    assert (talker.last_lines(1), talker.log) == ("", "above")
+
+
 def test_a_log_over_the_limit_is_rotated_at_the_next_start(tmp_path: Path) -> None:
     log = tmp_path / "talker.log"
     log.write_bytes(b"x" * (LOG_LIMIT + 1))

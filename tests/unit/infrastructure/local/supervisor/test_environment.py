@@ -190,6 +190,35 @@ def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -
     assert environment["PUBLIC_URL"] == "https://mail.example"
 
 
+@pytest.mark.parametrize(
+    ("public_url", "port"),
+    [("http://localhost:9090", 9090), ("http://localhost", 80), ("https://localhost:9443", None)],
+)
+def test_tracking_domains_have_the_port_at_which_users_reach_this_machine(
+    environ: dict[str, str], public_url: str, port: int | None
+) -> None:
+    config = prepare({**environ, "PUBLIC_URL": public_url})
+    os.close(config.lock)
+    tracking_port = settings.load(config.child_environment()).tracking_port
+    assert tracking_port == (port or config.api_port)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LOCAL_NAMES", "http://x"),
+        ("LOCAL_PEERS", "bridge"),
+        ("LOG_OUTPUT", "nowhere"),
+        ("PUBLIC_URL", "http://localhost:x"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_by_its_name(
+    environ: dict[str, str], name: str, value: str
+) -> None:
+    with pytest.raises(ConfigError, match=name):
+        prepare({**environ, name: value})
+
+
 def test_a_smarthost_set_by_the_caller_requires_tls(
     environ: dict[str, str],
 ) -> None:

@@ -124,6 +124,31 @@ def test_processes_go_on_when_one_that_was_started_before_them_ends(start: Start
     assert supervised.stop() == 0
 
 
+# A program that leaves a child behind, which ends after it
+LEAVES_ORPHANS = (
+    "import os, time\n"
+    "if os.fork() == 0:\n"
+    "    if pid := os.fork():\n"
+    "        open('orphan', 'a').write(f'{pid}\\n')\n"
+    "        os._exit(0)\n"
+    "    time.sleep(0.1)\n"
+    "    os._exit(0)\n"
+    "os.wait()\n"
+    "time.sleep(600)"
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans")
+def test_the_first_process_of_a_container_waits_for_orphans_beside_its_own(start: Start) -> None:
+    groups = [["leaves", LEAVES_ORPHANS, "orphan"]], [["dies", DIES, "dies"]]
+    supervised = start(*groups, adopts_orphans=True)
+    (orphan,) = supervised.pids("orphan")
+    eventually(lambda: not Path(f"/proc/{orphan}").exists())
+    (supervised.where / "started").touch()
+    eventually(lambda: (supervised.where / "dies").read_text().count("1") >= 2)
+    assert supervised.stop() == 0
+
+
 def test_what_a_process_tells_is_shown_in_the_terminal(start: Start) -> None:
     supervised = start([["tells", TELLS, None]])
     supervised.wait_until_ready()
