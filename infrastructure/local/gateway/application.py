@@ -23,6 +23,7 @@ from urllib.parse import parse_qs
 import uvicorn
 
 from chalicelib.core.http import App
+from infrastructure.local.gateway.http_protocol import HttpProtocol
 from infrastructure.local.gateway.replies import error_body, reply_json
 from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, Send, read_body
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, reason_to_refuse
@@ -207,7 +208,7 @@ def server(
             asgi,
             host=host,
             port=port,
-            http="httptools",
+            http=HttpProtocol,
             loop="uvloop",
             ws="none",
             lifespan="on",

@@ -12,6 +12,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -473,3 +474,42 @@ def test_no_connection_gets_the_response_of_another(port: int) -> None:
     with ThreadPoolExecutor(16) as pool:
         for _ in pool.map(client, range(16)):
             pass
+
+
+OFFER = (
+    b"POST /api/v1/echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    b"Content-Length: %d\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\nUpgrade: h2c\r\n\r\n%b"
+)
+
+
+def _offer(body: bytes) -> bytes:
+    return OFFER % (len(body), body)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_an_offer_of_another_protocol_is_ignored_and_the_body_read(
+    port: int, data: st.DataObject
+) -> None:
+    """However the requests of a connection are divided among packets."""
+    requests = _offer(b"Ann") + _offer(b"") + _offer(b"Upgrade: h2c\r\n\r\n" * 9)
+    requests += b"POST /api/v1/echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nend"
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(requests) - 1), max_size=4)))
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for start, end in pairwise([0, *cuts, len(requests)]):
+            client.sendall(requests[start:end])
+        received = b""
+        while not received.endswith(b"\r\n\r\nend"):
+            packet = client.recv(10_000)
+            assert packet, received
+            received += packet
+    assert received.count(b"HTTP/1.1 200 OK\r\n") == 4
+    assert b"\r\n\r\nAnnHTTP/1.1" in received
+    assert b"\r\n\r\n" + b"Upgrade: h2c\r\n\r\n" * 9 in received
+
+
+def test_the_tunnel_of_a_proxy_is_refused(port: int) -> None:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+        client.sendall(b"CONNECT localhost:80 HTTP/1.1\r\nHost: h\r\nUpgrade: h2c\r\n\r\n")
+        assert client.recv(1000).startswith(b"HTTP/1.1 4")
