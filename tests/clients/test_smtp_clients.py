@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import sys
 from email.message import EmailMessage
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,15 @@ CLIENTS = {
     ),
     "ruby_mail": SmtpClient(
         ("ruby", "ruby_mail/send.rb"), ("ruby", "-e", "require 'mail'"), "ruby ruby-mail"
+    ),
+    "curl": SmtpClient(("sh", "curl/send.sh"), ("curl", "--version"), "curl"),
+    "git_send_email": SmtpClient(
+        ("sh", "git_send_email/send.sh"),
+        ("perl", "-e", "-x '/usr/lib/git-core/git-send-email' or die; use IO::Socket::SSL;"),
+        "git-email libio-socket-ssl-perl libauthen-sasl-perl",
+    ),
+    "aiosmtplib": SmtpClient(
+        (sys.executable, "aiosmtplib/send.py"), (sys.executable, "--version"), "python3"
     ),
     "nodemailer": SmtpClient(("node", "nodemailer.mjs"), ("node", "--version"), "nodejs"),
 }
