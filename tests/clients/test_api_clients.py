@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.clients.programs import HERE, Ports, api_environment, require, run
+from tests.free_ports import free_port
 from tests.journey.service import Service, eventually
 
 
@@ -30,7 +32,8 @@ def test_the_node_client_sends_receives_a_webhook_and_reads_events(
     assert result["transmission"]["transmission"]["num_generated"] == 1
     assert {event["type"] for event in result["events"]} == {"injection", "delivery"}
     assert {event["subject"] for event in result["events"]} == {"Dear Ann"}
-    (delivery,) = [event for batch in result["batches"] for event in batch["events"] if event]
+    posted = [event for batch in result["batches"] for event in batch["events"] if event]
+    (delivery,) = [event for event in posted if event["rcpt_to"] == to]
     assert delivery["event_id"] in {event["event_id"] for event in result["events"]}
     assert all(batch["id"] for batch in result["batches"])
     assert result["validation"]["results"]["response"]["status"] == 200
@@ -71,6 +74,57 @@ def test_nodemailer_sends_over_the_api(
     service.arrived("carl+transport@inbox.test")
     (event,) = service.events(transmissions=results["message"]["messageId"], recipients=to)[-1:]
     assert event["campaign_id"] == "clients"
+
+
+def test_php_sends_and_verifies_the_signature_of_a_webhook(
+    service: Service, ports: Ports, template: str, tmp_path: Path
+) -> None:
+    require("php", "php-cli")
+    to, port, log = "php@inbox.test", free_port(), tmp_path / "log"
+    files = {"SECRET_FILE": str(tmp_path / "secret"), "LOG": str(log)}
+    hook = f"http://127.0.0.1:{port}/"
+    env = api_environment(ports, TO=to, TEMPLATE=template, HOOK=hook, **files)
+    handler = subprocess.Popen(
+        ["php", "-q", "-S", f"127.0.0.1:{port}", "php_http/handler.php"], cwd=HERE, env=env
+    )
+    try:
+        eventually(lambda: is_listening(port))
+        process = run("php", "php_http/client.php", env=env)
+        assert process.returncode == 0, process.stdout + process.stderr
+        result = json.loads(process.stdout)
+        (event,) = result["events"]
+        eventually(lambda: log.exists() and event["event_id"] in log.read_text())
+        path = f"/api/v1/webhooks/{result['webhook']}"
+        assert service.request("DELETE", path).status == 204
+    finally:
+        handler.terminate()
+        handler.wait(timeout=60)
+    assert (event["type"], event["subject"]) == ("delivery", "Dear Jörg")
+    (raw,) = service.arrived(to)
+    message = message_from_bytes(raw, policy=policy.default)
+    assert message["To"] == f"Jörg <{to}>"
+    assert "Nürnberg" in message.get_body(("plain",)).get_content()
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_django_sends_with_the_backend_of_the_python_library(
+    service: Service, ports: Ports
+) -> None:
+    to = "django@inbox.test"
+    env = api_environment(ports, TO=to, SPARKPOST_BASE_URI=f"localhost:{ports.api_tls}")
+    process = run(sys.executable, "sparkpost_django/send.py", env=env)
+    assert process.stdout == "1\n", process.stderr
+    (raw,) = service.arrived(to)
+    message = message_from_bytes(raw, policy=policy.default)
+    assert (message["Subject"], message["From"]) == ("Grüße", "Ann <ann@example.test>")
+    (attachment,) = message.iter_attachments()
+    assert (attachment.get_filename(), attachment.get_content()) == ("notes.txt", "kept")
+    eventually(lambda: service.event_types(to) == ["injection", "delivery"])
+    assert {event["campaign_id"] for event in service.events(recipients=to)} == {"clients"}
 
 
 class Anymail:

@@ -71,6 +71,7 @@ def test_the_page_leads_to_every_program() -> None:
         *HERE.glob("*/send.*"),
         *HERE.glob("node/*.mjs"),
         HERE / "anymail" / "app.py",
+        HERE / "php_http" / "client.php",
         HERE / "postfix" / "main.cf",
         HERE / "test_python_sparkpost.py",
     }
