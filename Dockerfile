@@ -31,7 +31,9 @@ COPY postfinch /opt/postfinch/postfinch
 COPY relay /opt/postfinch/relay
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/postfinch \
  && mkdir -p /opt/postfinch/bin \
- && printf '#!/bin/sh\nexec python3 -m postfinch "$@"\n' > /opt/postfinch/bin/postfinch \
+ && printf '%s\n' '#!/bin/sh' \
+      '[ "$$ $*" != "1 run" ] || exec python3 -m infrastructure.local.container' \
+      'exec python3 -m postfinch "$@"' > /opt/postfinch/bin/postfinch \
  && chmod 755 /opt/postfinch/bin/postfinch
 
 FROM ${BASE}

@@ -7,9 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.journey.service import eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
@@ -147,6 +151,26 @@ class Engine:
             *(f"--env={name}={value}" for name, value in environment.items()),
             image,
         )
+
+    @contextmanager
+    def docker_api(self) -> Iterator[str]:
+        """Serve Docker's API while the block runs; yield the address of its socket."""
+        path, config = self.directory / "api.sock", self.directory / "containers.conf"
+        limits = ", ".join(f'"{limit}"' for limit in _LIMITS if limit != "--ulimit")
+        config.write_text(f'[containers]\ndefault_ulimits=[{limits}]\n[engine]\nruntime="runc"\n')
+        options = (*self._storage, "--cgroup-manager", "cgroupfs")
+        process = subprocess.Popen(
+            ("podman", *options, "system", "service", "--time=0", f"unix://{path}"),
+            env=os.environ | {"TMPDIR": str(self.directory), "CONTAINERS_CONF": str(config)},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            eventually(lambda: path.exists() or process.poll() is not None)
+            assert process.poll() is None, "podman does not serve its API"
+            yield f"unix://{path}"
+        finally:
+            process.terminate()
+            process.wait(_TIMEOUT_SECONDS)
 
     def logs(self, container: str) -> str:
         """Return the standard output and error of a container."""

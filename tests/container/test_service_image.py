@@ -6,9 +6,12 @@ It is skipped where an image cannot be built (`engine.py`) or its ports cannot b
 from __future__ import annotations
 
 import json
+import os
 import smtplib
 import socket
 import ssl
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -21,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tests.container.engine import BASE, Engine, cannot_publish
+from tests.container.engine import BASE, ROOT, Engine, cannot_publish
 from tests.free_ports import free_port
 from tests.http_response import Response
 from tests.journey.service import eventually
@@ -210,6 +213,10 @@ def test_it_runs_without_privileges_and_writes_to_its_volume_only(container: Con
             container.run("touch", path)
 
 
+def test_its_first_process_takes_signals_from_its_first_line_on(container: Container) -> None:
+    assert "infrastructure.local.container" in container.run("cat", "/proc/1/cmdline")
+
+
 def test_orphans_do_not_stay_as_zombies(container: Container) -> None:
     container.run("sh", "-c", "sleep 0.5 & sleep 0.5 &")
     eventually(lambda: "sleep" not in container.run("sh", "-c", "cat /proc/[0-9]*/comm"))
@@ -246,6 +253,48 @@ def test_any_user_may_run_it_under_names_of_their_own(engine: Engine, image: str
         assert container.request("/local/mailbox", Host="postfinch").status == 403
     finally:
         engine.podman("rm", "--force", "--time=0", "another")
+
+
+def test_the_program_of_the_compose_example_sends_and_reads(
+    container: Container, tmp_path: Path
+) -> None:
+    _trust(container, tmp_path)
+    environment = {
+        "POSTFINCH_URL": container.url,
+        "API_KEY": KEY,
+        "SMTP_HOST": "localhost",
+        "SMTP_PORT": str(container.ports[2525]),
+        "SSL_CERT_FILE": str(tmp_path / "authority.pem"),
+    }
+    program = ROOT / "examples" / "compose" / "app.py"
+    assert "in the mailbox" in _run_python(str(program), environment=environment)
+
+
+def test_the_testcontainers_example_passes(engine: Engine, image: str) -> None:
+    file = ROOT / "examples" / "testcontainers" / "test_mail.py"
+    with engine.docker_api() as socket_address:
+        environment = {
+            "DOCKER_HOST": socket_address,
+            "POSTFINCH_IMAGE": image,
+            "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
+            # It would have to be downloaded; the container ends with the example's fixture
+            "TESTCONTAINERS_RYUK_DISABLED": "true",
+        }
+        options = ("-m", "pytest", "-p", "no:cacheprovider", str(file))
+        assert "[100%]" in _run_python(*options, environment=environment)
+    assert "testcontainers" not in engine.podman("ps", "--all", "--format={{.Labels}}")
+
+
+def _run_python(*arguments: str, environment: dict[str, str]) -> str:
+    process = subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def test_the_image_is_small(engine: Engine, image: str) -> None:

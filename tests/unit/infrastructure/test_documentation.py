@@ -36,6 +36,7 @@ FOREIGN = {
     "ARCHITECTURE",
     "BASE",
     "DATA_DIR",
+    "DOCKER_HOST",
     "FILE",
     "FOLDER",
     "IMAGE",
