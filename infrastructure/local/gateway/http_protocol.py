@@ -10,6 +10,7 @@ from __future__ import annotations
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+_CLOSING_SECONDS = 0.5
 _OFFER = (b"upgrade", b"http2-settings")
 
 
@@ -21,6 +22,16 @@ class HttpProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         while data:
             data = self._parse(data)
+
+    def shutdown(self) -> None:
+        """Close the connection, once its response is complete.
+
+        Under TLS that waits until the client closes too, and an idle client may read nothing.
+        """
+        is_idle = self.cycle is None or self.cycle.response_complete
+        super().shutdown()
+        if is_idle and self.scheme == "https":
+            self.loop.call_later(_CLOSING_SECONDS, self.transport.abort)
 
     def on_headers_complete(self) -> None:
         """Start to handle a request, unless it will be parsed again."""

@@ -7,12 +7,14 @@ import contextlib
 import http.client
 import json
 import socket
+import ssl
 import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +23,10 @@ from hypothesis import strategies as st
 
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import PUBLIC, App, Caller, Reply, Request, Routes, empty, ok, raw
+from infrastructure.local import certificates
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.this_machine import LocalAccess
+from tests.free_ports import free_port
 
 LIMIT = 100_000
 
@@ -513,3 +517,30 @@ def test_the_tunnel_of_a_proxy_is_refused(port: int) -> None:
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
         client.sendall(b"CONNECT localhost:80 HTTP/1.1\r\nHost: h\r\nUpgrade: h2c\r\n\r\n")
         assert client.recv(1000).startswith(b"HTTP/1.1 4")
+
+
+def test_an_idle_client_under_tls_does_not_delay_a_stop(tmp_path: Path) -> None:
+    trust = ssl.create_default_context(cafile=certificates.provide(tmp_path).authority)
+    port = free_port()
+    with _running(FurtherPort("127.0.0.1", port, certificates.server_context(tmp_path))):
+        client = _connected(port, trust)
+        client.request("GET", "/api/v1/mirror/x")
+        client.getresponse().read()
+        began = time.monotonic()
+    # The server waits ten seconds for connections that do not close
+    assert time.monotonic() - began < 8
+    client.close()
+
+
+def _connected(port: int, trust: ssl.SSLContext) -> http.client.HTTPSConnection:
+    """Connect to a further port, which a server listens on some time after it started."""
+    deadline = time.monotonic() + 60
+    while True:
+        client = http.client.HTTPSConnection("localhost", port, timeout=60, context=trust)
+        try:
+            client.connect()
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        else:
+            return client
