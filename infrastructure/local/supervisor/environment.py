@@ -119,7 +119,7 @@ class LocalConfig:
     @property
     def public_url(self) -> str:
         """Return the base of every URL, as the caller set it or else on this machine."""
-        return self.environ.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
+        return self.environ.get("PUBLIC_URL") or f"http://localhost:{self.api_port}"
 
     @property
     def logs_to_stdout(self) -> bool:
@@ -152,6 +152,7 @@ class LocalConfig:
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
+            "PUBLIC_URL": self.public_url,
             "PYTHONUNBUFFERED": "1",
             notices.VARIABLE: str(self.logs / notices.PIPE),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
@@ -162,7 +163,6 @@ class LocalConfig:
         values = {
             **settings.local_values(),
             "SECRET_KEY": self.secret_key,
-            "PUBLIC_URL": self.public_url,
             "DNS_SERVERS": f"{_LOOPBACK}:{self.ports.dns}",
             "TRACKING_PORT": str(self._tracking_port()),
             "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",

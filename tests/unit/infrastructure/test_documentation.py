@@ -41,18 +41,23 @@ FOREIGN = {
     "FOLDER",
     "IMAGE",
     "INFO",
+    "LOGIN",
     "NAME",
     "NODE_EXTRA_CA_CERTS",
     "NUL",
     "OPTIONS",
     "OUT",
     "PIP_INDEX_URL",
+    "PLAIN",
     "POST",
     "PUT",
     "REQUESTS_CA_BUNDLE",
+    "SPARKPOST_API_URL",
+    "SPARKPOST_TRACK_INITIAL_OPEN_AS_OPENED",
     "SSL_CERT_FILE",
     "TEXT",
     "URL",
+    "WEBHOOK_SECRET",
 }
 
 

@@ -192,15 +192,21 @@ def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -
 
 @pytest.mark.parametrize(
     ("public_url", "port"),
-    [("http://localhost:9090", 9090), ("http://localhost", 80), ("https://localhost:9443", None)],
+    [
+        ("http://localhost:9090", 9090),
+        ("http://localhost", 80),
+        ("https://localhost:9443", None),
+        ("", None),
+    ],
 )
 def test_tracking_domains_have_the_port_at_which_users_reach_this_machine(
     environ: dict[str, str], public_url: str, port: int | None
 ) -> None:
     config = prepare({**environ, "PUBLIC_URL": public_url})
     os.close(config.lock)
-    tracking_port = settings.load(config.child_environment()).tracking_port
-    assert tracking_port == (port or config.api_port)
+    loaded = settings.load(config.child_environment())
+    assert loaded.tracking_port == (port or config.api_port)
+    assert loaded.public_url == (public_url or f"http://localhost:{config.api_port}")
 
 
 @pytest.mark.parametrize(
