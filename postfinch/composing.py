@@ -95,6 +95,11 @@ def raw_message(data: bytes, source: str) -> tuple[str, list[str]]:
     return text, list(dict.fromkeys(filter(None, addresses)))
 
 
+def present(fields: Json) -> Json:
+    """Return the fields that have a value; ``False`` is one, and an empty object is not."""
+    return {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
+
+
 def read_file(path: Path) -> bytes:
     """Return the content of a file; raises BadInput."""
     try:

@@ -18,6 +18,7 @@ from postfinch.commands import (
     domains,
     import_account,
     mail,
+    mcp,
     metrics,
     operation,
     profiles,
@@ -53,6 +54,7 @@ app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(import_account.app, name="import")
+app.command()(mcp.mcp)
 for tool in (operation.admin, operation.deploy):
     app.command(context_settings=operation.PASSED_THROUGH, add_help_option=False)(tool)
 

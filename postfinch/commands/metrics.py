@@ -2,62 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from postfinch import metrics_reports
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, write_json, write_rows
+from postfinch.metrics_reports import By
 
 Json = dict[str, Any]
-
-_REPORTS = "/metrics/deliverability"
-#: Between the values of a list: values may have commas
-_DELIMITER = "\x1f"
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_OVERVIEW = (
-    *("count_targeted", "count_sent", "count_delivered", "count_bounce", "count_rejected"),
-    *("count_delayed", "count_unique_rendered", "count_unique_clicked", "count_unsubscribe"),
-    "count_spam_complaint",
-)
-
-
-class By(StrEnum):
-    """What a report divides the mail by."""
-
-    TIME = "time"
-    DOMAIN = "domain"
-    CAMPAIGN = "campaign"
-    TEMPLATE = "template"
-    SUBACCOUNT = "subaccount"
-    SENDING_DOMAIN = "sending-domain"
-    SENDING_IP = "sending-ip"
-    IP_POOL = "ip-pool"
-    MAILBOX_PROVIDER = "mailbox-provider"
-    MAILBOX_PROVIDER_REGION = "mailbox-provider-region"
-    WATCHED_DOMAIN = "watched-domain"
-    SUBJECT_CAMPAIGN = "subject-campaign"
-    BOUNCE_REASON = "bounce-reason"
-    BOUNCE_CLASSIFICATION = "bounce-classification"
-    DELAY_REASON = "delay-reason"
-    REJECTION_REASON = "rejection-reason"
-    LINK_NAME = "link-name"
-    ATTEMPT = "attempt"
-
-
-#: The metrics of reports that have no others, or of which not all make sense
-_METRICS = {
-    By.SUBJECT_CAMPAIGN: ("count_inbox_seed", "count_spam_seed"),
-    By.BOUNCE_REASON: ("count_bounce",),
-    By.BOUNCE_CLASSIFICATION: ("count_bounce",),
-    By.DELAY_REASON: ("count_delayed", "count_delayed_first"),
-    By.REJECTION_REASON: ("count_rejected",),
-    By.LINK_NAME: ("count_clicked", "count_raw_clicked"),
-    By.ATTEMPT: ("count_delivered",),
-}
 
 
 def metrics(
@@ -100,29 +54,26 @@ def metrics(
     as_json: JsonOption = False,
 ) -> None:
     """Show the totals of a time, or a row for each campaign, domain and so on."""
-    columns = tuple(map(_full_name, names.split(","))) if names else _default_metrics(by)
+    chosen_metrics = tuple(map(_full_name, names.split(","))) if names else ()
     first, final = _window(last, start, end, timezone)
-    lists: dict[str, Any] = {
-        "metrics": columns,
-        "campaigns": campaign,
-        "templates": template,
-        "domains": domain,
-        "subaccounts": subaccount,
-    }
-    query: Json = {
-        "from": first,
-        "to": final,
-        "timezone": timezone,
-        "precision": precision,
-        "order_by": _full_name(order_by) if order_by else None,
-        "delimiter": _DELIMITER,
-    }
-    for name, values in lists.items():
-        query[name] = _DELIMITER.join(map(str, values)) if values else None
-    if by and by is not By.TIME:
-        query["limit"] = limit
-    path = {None: _REPORTS, By.TIME: f"{_REPORTS}/time-series"}.get(by, f"{_REPORTS}/{by}")
-    rows: list[Json] = connect(profile).get(path, **query)
+    rows = metrics_reports.read(
+        connect(profile),
+        by,
+        start=first,
+        end=final,
+        timezone=timezone,
+        precision=precision,
+        metrics=chosen_metrics,
+        filters={
+            "campaigns": campaign,
+            "templates": template,
+            "domains": domain,
+            "subaccounts": subaccount,
+        },
+        order_by=_full_name(order_by) if order_by else None,
+        limit=limit,
+    )
+    columns = chosen_metrics or metrics_reports.default_metrics(by)
     if by is None:
         _write_totals(rows[0], as_json=as_json)
     else:
@@ -133,10 +84,6 @@ def metrics(
 def _full_name(name: str) -> str:
     name = name.strip()
     return name if name.startswith(("count_", "total_")) else f"count_{name}"
-
-
-def _default_metrics(by: By | None) -> tuple[str, ...]:
-    return _METRICS.get(by, _OVERVIEW) if by else _OVERVIEW
 
 
 def _window(
@@ -151,11 +98,10 @@ def _window(
         fail("--to needs --from", 2)
     if timezone != "UTC":
         fail("--timezone needs --from", 2)
-    match = re.fullmatch(r"(\d{1,5})([mhdw])", last or "1d")
-    if not match:
-        fail(f"--last must be like 12h or 7d, which {last!r} is not", 2)
-    age = timedelta(**{_UNITS[match[2]]: int(match[1])})
-    return (datetime.now(UTC) - age).isoformat(timespec="minutes")[:16], None
+    try:
+        return metrics_reports.start_of(last or "1d"), None
+    except ValueError as error:
+        fail(f"--last {error}", 2)
 
 
 def _write_totals(row: Json, *, as_json: bool) -> None:

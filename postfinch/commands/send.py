@@ -163,9 +163,9 @@ def send(
                 "inline_images": [composing.file_of(path) for path in inline or []],
             }  # fmt: skip
         body = {
-            "content": _present(content),
+            "content": composing.present(content),
             "recipients": _recipients(list_id, addresses, cc or [], bcc or []),
-            "options": _present(options),
+            "options": composing.present(options),
             "campaign_id": campaign,
             "description": description,
             "return_path": return_path,
@@ -176,7 +176,7 @@ def send(
     except BadInput as error:
         fail(str(error), 2)
     api = connect(profile)
-    results = _post(api, _present(body), idempotency_key)
+    results = _post(api, composing.present(body), idempotency_key)
     if not (wait and as_json):
         _report(results, as_json=as_json)
     if wait:
@@ -211,11 +211,6 @@ def _recipients(list_id: str | None, to: list[str], cc: list[str], bcc: list[str
     if not recipients:
         raise BadInput("there is no recipient: say --to ADDRESS")
     return recipients
-
-
-def _present(fields: Json) -> Json:
-    """Return the fields that have a value; ``False`` is one, and an empty object is not."""
-    return {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
 
 
 def _post(api: Api, body: Json, key: str | None) -> Json:
