@@ -13,14 +13,16 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 import yaml
 from botocore.exceptions import ClientError
+from moto import backend_index
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID, responses
 from moto.core import models as moto_models
 from moto.core.botocore_stubber import BotocoreStubber
-from moto.core.serialize import BaseJSONSerializer
+from moto.core.serialize import BaseJSONSerializer, ResponseSerializer
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.sqs import models as sqs_models
 
@@ -70,6 +72,33 @@ def _serialize_plainly(self: Any, serialized: Any, value: Any, shape: Any, key: 
 
 
 BaseJSONSerializer._serialize_type_structure = _serialize_plainly  # type: ignore[method-assign]
+
+_get_value: Any = ResponseSerializer.get_value
+
+
+def _get_value_plainly(self: Any, value: Any, key: str, shape: Any) -> Any:
+    """Return a member of a response that has its own name: moto looks under many others too."""
+    if type(value) is dict and key in value and not self._value_picker.response_transformers:
+        return value[key]
+    return _get_value(self, value, key, shape)
+
+
+ResponseSerializer.get_value = _get_value_plainly  # type: ignore[method-assign]
+
+# moto compares the address of each request with those of some three hundred services, in this order
+_SERVICES = ("dynamodb", "sqs", "s3", "kms")
+backend_index.backend_url_patterns.sort(key=lambda each: each[0] not in _SERVICES)
+
+# Fifty-two random letters for each request, which nobody reads
+responses.gen_amzn_requestid_long = lambda headers: headers.update({"x-amzn-requestid": "r"}) or "r"
+
+
+def _no_form(text: str, **options: Any) -> list[tuple[str, str]]:
+    """Parse a form, unless the text is JSON, in which moto looks for one."""
+    return [] if text.startswith("{") else parse_qsl(text, **options)
+
+
+responses.parse_qsl = _no_form
 
 TEMPLATE = Path(__file__).parent.parent / "infrastructure" / "template.yaml"
 
