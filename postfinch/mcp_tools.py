@@ -226,9 +226,9 @@ def _with_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
     """Return a tool whose refusals by the service are read by the assistant."""
 
     @wraps(tool)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
         try:
-            return tool(*arguments, **named)
+            return tool(*arguments, **options)
         except (ApiError, Unreachable) as error:
             raise ToolError(str(error)) from None
 

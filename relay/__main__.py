@@ -14,7 +14,7 @@ from chalicelib.core.settings import MIB, Settings, settings
 from relay import processes
 from relay.config import RelayConfig
 from relay.inbound import ReportAcceptor
-from relay.processes import Listener
+from relay.processes import Listener, MetricsPort
 from relay.services import Inbound, Submission
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.tls import CertificateFiles, TlsContexts, self_signed
@@ -34,7 +34,12 @@ def main() -> None:
     _find_garbage_early()
     # Before processes are forked, which then share the clients' models
     aws.make_clients()
-    processes.run(listeners(current), current.relay_processes or processes.usable_cores())
+    port = current.relay_metrics_port
+    processes.run(
+        listeners(current),
+        current.relay_processes or processes.usable_cores(),
+        MetricsPort(current.relay_host, port) if port else None,
+    )
 
 
 def _log_json_lines(level: str) -> None:

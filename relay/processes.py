@@ -14,6 +14,7 @@ import logging
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from relay.config import RelayConfig
 from relay.failed_logins import FailedLogins
 from relay.server import RelayServer, bind_port, serve
 from relay.services import Service
+from relay.shared_figures import SharedFigures
 from relay.tls import TlsContexts
 
 logger = logging.getLogger("relay")
@@ -49,11 +51,24 @@ class Listener:
     failed_logins: FailedLogins = field(default_factory=FailedLogins)
 
 
-def run(listeners: Sequence[Listener], processes: int) -> None:
+@dataclass(frozen=True, slots=True)
+class MetricsPort:
+    """Where Prometheus reads the figures of all processes."""
+
+    host: str
+    port: int
+
+
+def run(
+    listeners: Sequence[Listener], processes: int, metrics_port: MetricsPort | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT and drain; raises OSError when a port cannot be bound."""
+    figures = SharedFigures([each.service.name for each in listeners], processes)
     if processes == 1:
-        asyncio.run(serve(*_relays(listeners)))
+        _serve(listeners, figures, 0, metrics_port)
         return
+    if metrics_port is not None:  # in use is an error before anything starts
+        socket.create_server((metrics_port.host, metrics_port.port)).close()
     with contextlib.ExitStack() as reserved:
         on_reserved_ports = []
         for listener in listeners:
@@ -64,7 +79,7 @@ def run(listeners: Sequence[Listener], processes: int) -> None:
             sockets = [reserved.enter_context(bind_port(config, port)) for port in config.ports]
             ports = tuple(each.getsockname()[1] for each in sockets)
             on_reserved_ports.append(replace(listener, config=replace(config, ports=ports)))
-        _Supervisor(on_reserved_ports, processes).run()
+        _Supervisor(on_reserved_ports, processes, figures, metrics_port).run()
 
 
 def usable_cores(quota_file: Path = _QUOTA) -> int:
@@ -80,20 +95,49 @@ def usable_cores(quota_file: Path = _QUOTA) -> int:
         return cores
 
 
-def _relays(listeners: Sequence[Listener]) -> list[RelayServer]:
-    return [
-        RelayServer(each.config, each.service, each.tls, each.failed_logins) for each in listeners
+def _serve(
+    listeners: Sequence[Listener],
+    figures: SharedFigures,
+    process: int,
+    metrics_port: MetricsPort | None,
+    lifeline: int | None = None,
+) -> None:
+    """Serve in this process; the first one tells the figures of all to Prometheus."""
+    if metrics_port is not None and process == 0:
+        # Imported here because most relays do without
+        from relay import prometheus
+
+        prometheus.serve(figures, metrics_port.host, metrics_port.port)
+    relays = [
+        RelayServer(
+            each.config,
+            each.service,
+            each.tls,
+            each.failed_logins,
+            figures.writer(process, number) if metrics_port else None,
+        )
+        for number, each in enumerate(listeners)
     ]
+    asyncio.run(serve(*relays, lifeline=lifeline))
 
 
 class _Supervisor:
     """The process that starts and restarts the others."""
 
-    def __init__(self, listeners: Sequence[Listener], processes: int) -> None:
+    def __init__(
+        self,
+        listeners: Sequence[Listener],
+        processes: int,
+        figures: SharedFigures,
+        metrics_port: MetricsPort | None,
+    ) -> None:
         self._listeners = listeners
-        self._children: set[int] = set()
-        # When each missing process is to be started.
-        self._due = [0.0] * processes
+        self._figures = figures
+        self._metrics_port = metrics_port
+        # The number of each process by its id
+        self._children: dict[int, int] = {}
+        # When each missing process is to be started, by its number
+        self._due = dict.fromkeys(range(processes), 0.0)
         self._stopping = False
         # The other end closes with this process, whatever ends it.
         self._lifeline, self._own_end = os.pipe()
@@ -119,16 +163,16 @@ class _Supervisor:
 
     def _start_due_processes(self) -> None:
         now = time.monotonic()
-        for due in [due for due in self._due if due <= now]:
+        for number in [number for number, due in self._due.items() if due <= now]:
             # A signal comes before the start, or finds the child among the children.
             signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
             if not self._stopping:
-                self._due.remove(due)
-                self._children.add(self._fork())
+                del self._due[number]
+                self._children[self._fork(number)] = number
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
 
     def _seconds_to_next_start(self) -> float | None:
-        return max(0.0, min(self._due) - time.monotonic()) if self._due else None
+        return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else None
 
     def _collect_ended_processes(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -137,20 +181,20 @@ class _Supervisor:
             ended, status = os.waitpid(child, os.WNOHANG)
             if not ended:
                 continue
-            self._children.discard(child)
+            number = self._children.pop(child)
             if not self._stopping:
                 code = os.waitstatus_to_exitcode(status)
                 fields = {"process_id": child, "status": code}
                 logger.error("relay process ended", extra={"fields": fields})
-                self._due.append(time.monotonic() + _PAUSE_SECONDS)
+                self._due[number] = time.monotonic() + _PAUSE_SECONDS
 
-    def _fork(self) -> int:
+    def _fork(self, number: int) -> int:
         child = os.fork()
         if child:
             return child
         status = 1
         try:
-            self._serve()
+            self._serve(number)
             status = 0
         except SystemExit:
             status = 0
@@ -160,7 +204,7 @@ class _Supervisor:
             sys.stdout.flush()
             os._exit(status)
 
-    def _serve(self) -> None:
+    def _serve(self, process: int) -> None:
         """Serve in a child, without the supervisor's signal handlers and its end of the pipe."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -169,4 +213,4 @@ class _Supervisor:
             signal.signal(number, lambda number, frame: sys.exit())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
         os.close(self._own_end)
-        asyncio.run(serve(*_relays(self._listeners), lifeline=self._lifeline))
+        _serve(self._listeners, self._figures, process, self._metrics_port, self._lifeline)

@@ -24,6 +24,7 @@ from relay.open_connections import OpenConnections
 from relay.server_context import ServerContext
 from relay.services import Service
 from relay.session import RelaySession
+from relay.shared_figures import FigureWriter
 from relay.tls import TlsContexts
 
 logger = logging.getLogger("relay")
@@ -31,6 +32,8 @@ logger = logging.getLogger("relay")
 _BACKLOG = 512
 # Between two checks whether the last client has gone.
 _DRAIN_LOOK_SECONDS = 0.02
+# Between two writes of the figures that Prometheus reads, which it does about every 15 seconds.
+_SHARE_SECONDS = 1.0
 # For clients to read their last replies.
 _GOODBYE_SECONDS = 0.5
 
@@ -44,10 +47,12 @@ class RelayServer:
         service: Service,
         tls: TlsContexts | None,
         failed_logins: FailedLogins | None = None,
+        figures: FigureWriter | None = None,
     ) -> None:
         """Raise ValueError if logins need TLS and there is no certificate.
 
-        `failed_logins` are the counts that this relay shares with others.
+        `failed_logins` are the counts that this relay shares with others. Its own figures are
+        written to `figures`.
         """
         needs_tls = config.implicit_tls or (config.require_tls and service.takes_logins)
         if tls is None and needs_tls:
@@ -65,7 +70,8 @@ class RelayServer:
             workers=ThreadPoolExecutor(config.workers, thread_name_prefix="relay"),
         )
         self._listeners: list[asyncio.Server] = []
-        self._recorder: asyncio.Task[None] | None = None
+        self._figures = figures
+        self._recorders: list[asyncio.Task[None]] = []
 
     @property
     def connections_open(self) -> int:
@@ -87,7 +93,9 @@ class RelayServer:
                 factory, sock=listener, backlog=_BACKLOG, **self._tls_arguments()
             )
             self._listeners.append(server)
-        self._recorder = loop.create_task(self._record())
+        self._recorders.append(loop.create_task(self._record()))
+        if self._figures is not None:
+            self._recorders.append(loop.create_task(self._share(self._figures)))
         fields = {"ports": list(self.ports), "process_id": os.getpid()}
         logger.info("relay listening", extra={"fields": fields})
 
@@ -109,8 +117,8 @@ class RelayServer:
         await loop.run_in_executor(None, self._context.workers.shutdown)
         await self._wait_for_clients_to_go(_GOODBYE_SECONDS)
         self._context.connections.abort()
-        if self._recorder is not None:
-            self._recorder.cancel()
+        for recorder in self._recorders:
+            recorder.cancel()
         self._write_counters()
 
     async def _wait_for_clients_to_go(self, seconds: float) -> None:
@@ -123,6 +131,11 @@ class RelayServer:
         while True:
             await asyncio.sleep(self._config.counters_seconds)
             self._write_counters()
+
+    async def _share(self, figures: FigureWriter) -> None:
+        while True:
+            figures.write(self.counters, self.connections_open)
+            await asyncio.sleep(_SHARE_SECONDS)
 
     def _write_counters(self) -> None:
         self.counters.write(self._context.service.name, self.ports, self.connections_open)

@@ -211,6 +211,11 @@ class Settings:
     relay_processes: int = _setting(
         0, "Processes that share the relay's ports. 0: one for each processor core", local=1
     )
+    relay_metrics_port: int = _setting(
+        0,
+        "Port at which Prometheus reads the relay's figures (`GET /metrics`, without a login). Let"
+        " only Prometheus reach it. 0: none",
+    )
     relay_drain: float = _setting(
         30.0, "How long a relay that stops waits for messages that clients are sending", local=2.0
     )

@@ -13,11 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import psutil
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from relay.processes import usable_cores
+from tests.free_ports import free_port
 from tests.unit.relay.fakes import TIMEOUT, Wire
 
 ROOT = Path(__file__).parents[3]
@@ -27,9 +30,9 @@ MESSAGE = b"Subject: hello\r\n\r\nbody\r\n"
 class Program:
     """A running program and its log."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, *ports: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.unit.relay.program", str(port)],
+            [sys.executable, "-m", "tests.unit.relay.program", *map(str, ports or [0])],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -99,6 +102,45 @@ def test_a_process_that_dies_is_restarted(program: Program) -> None:
     third, same = program.listening()
     assert third not in (first, second)
     assert same == port
+
+
+def test_prometheus_reads_the_sums_of_all_processes_from_any_start() -> None:
+    metrics_port = free_port()
+    running = Program(0, metrics_port)
+    try:
+        (first, port), (second, _) = running.listening(), running.listening()
+        clients = [Wire(port) for _ in range(20)]
+        clients[0].log_in()
+        clients[0].begin_data()
+        assert clients[0].ask(MESSAGE + b".\r\n").startswith("250 ")
+        until(lambda: figure(metrics_port, "connections_open") == 20)
+        assert figure(metrics_port, "messages_accepted_total") == 1
+        for process in (first, second):
+            os.kill(process, signal.SIGKILL)
+        running.listening(), running.listening()
+        until(lambda: figure(metrics_port, "connections_open") == 0)
+        assert figure(metrics_port, "connections_total") == 20, "a counter never falls"
+        other = Program(0, metrics_port)
+        until(lambda: other.process.poll() is not None)
+        assert other.process.returncode
+    finally:
+        running.process.kill()
+
+
+def figure(port: int, name: str) -> float | None:
+    """Return a figure of the service, as a parser of Prometheus reads it."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT) as response:
+            text = response.read().decode()
+    except OSError:  # the process that answers is being restarted
+        return None
+    samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+    (value,) = (
+        each.value
+        for each in samples
+        if each.name == f"postfinch_relay_{name}" and each.labels == {"service": "submission"}
+    )
+    return float(value)
 
 
 def test_no_process_outlives_the_supervisor(program: Program) -> None:
