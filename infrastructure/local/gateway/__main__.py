@@ -37,6 +37,7 @@ from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
+from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint, RequestCounts
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
@@ -56,15 +57,19 @@ def main() -> None:
     data_dir = Path(os.environ["DATA_DIR"])
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
+    requests = RequestCounts()
     gateway = Gateway(
         app,
         max_body_bytes=settings().max_body_bytes,
         home="console/" if settings().console else "",
         # A stream has no end of its own, which the server would wait for
         extra={
-            local_api.PREFIX: local_endpoints(data_dir, lambda: http_server.should_exit, access)
+            local_api.PREFIX: local_endpoints(
+                data_dir, requests, lambda: http_server.should_exit, access
+            )
         },
         access=access,
+        count=requests.add,
     )
     http_server = server(
         gateway,
@@ -98,7 +103,10 @@ def _host(environ: Mapping[str, str]) -> str:
 
 
 def local_endpoints(
-    data_dir: Path, is_stopping: Callable[[], bool], access: LocalAccess = NOBODY_ELSE
+    data_dir: Path,
+    requests: RequestCounts,
+    is_stopping: Callable[[], bool],
+    access: LocalAccess = NOBODY_ELSE,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
     mailbox = Mailbox(data_dir / "mail")
@@ -116,6 +124,7 @@ def local_endpoints(
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),
             *WebhooksEndpoint(WebhookStore(data_dir / "webhooks.sqlite3"), feed.publish).routes(),
             *description_endpoint.routes(),
+            *MetricsEndpoint(requests, mailbox).routes(),
             *DnsEndpoint(LocalZone(data_dir / "dns"), ServiceRecords()).routes(),
         ]
     )

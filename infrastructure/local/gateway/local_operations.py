@@ -29,6 +29,7 @@ from infrastructure.local.gateway.mailbox_endpoint import (
     MailboxEndpoint,
 )
 from infrastructure.local.gateway.message_endpoint import ACTIONS, WAYS, MessageEndpoint
+from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.webhook_store import MOST_REQUESTS
 from infrastructure.local.gateway.webhooks_endpoint import ReceiverBody, WebhooksEndpoint
 from infrastructure.local.sink.failure_rules import STEPS
@@ -207,6 +208,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
             content("text/event-stream", text(), about="Events until either side ends it"),
             refusals=(503,),
         ),
+    ),
+    "GET /local/metrics": (
+        MetricsEndpoint.show,
+        Operation(content("text/plain", text(), about="The figures in Prometheus's text format")),
     ),
     "GET /local/dns": (DnsEndpoint.list_records, Operation(results(array(_ANSWER)))),
     "GET /local/dns/{name}": (

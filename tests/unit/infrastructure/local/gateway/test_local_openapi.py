@@ -11,13 +11,14 @@ from openapi_spec_validator import validate
 from infrastructure.docs import LOCAL_DESCRIPTION
 from infrastructure.local.gateway import description_endpoint, local_openapi
 from infrastructure.local.gateway.__main__ import local_endpoints
+from infrastructure.local.gateway.metrics_endpoint import RequestCounts
 from infrastructure.local.supervisor.environment import InternalPorts
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 
 def test_every_operation_is_described(tmp_path: Path) -> None:
     (tmp_path / "ports.json").write_text(json.dumps(asdict(InternalPorts(1, 2, 3, 4, 5, 6))))
-    routes = local_endpoints(tmp_path, lambda: False).routes
+    routes = local_endpoints(tmp_path, RequestCounts(), lambda: False).routes
     functions = {f"{route.method} {route.path}": route.operation for route in routes}
     assert set(functions) == set(local_openapi.ALL)
     for name, operation in functions.items():
