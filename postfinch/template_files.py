@@ -20,6 +20,7 @@ Kind = Literal["template", "snippet"]
 SNIPPETS = "_snippets"
 PARTS = {
     "html": "content.html",
+    "mjml": "content.mjml",
     "text": "content.txt",
     "amp_html": "content.amp.html",
     "email_rfc822": "content.eml",
@@ -94,7 +95,10 @@ def from_api(kind: Kind, view: Mapping[str, Any]) -> Item:
     settings = {name: view.get(name) or value for name, value in _DEFAULTS[kind].items()}
     settings["name"] = view["name"]
     published = bool(view.get("has_published")) if kind == "template" else None
-    return Item(kind, view["id"], settings, _present(view["content"]), published)
+    content = _present(view["content"])
+    if "mjml" in content:
+        content.pop("html", None)  # the service compiles it again
+    return Item(kind, view["id"], settings, content, published)
 
 
 def can_have_folder(item_id: str) -> bool:

@@ -94,7 +94,7 @@ _PLACE: Final[dict[str, Schema]] = {
     | {"description": "Unicode characters; the place may go on in later lines"},
 }
 _NAME: Final[dict[str, Schema | Maybe]] = {
-    "part": text(about="`html`, `text`, `amp_html`, or a header such as `Header:Subject`"),
+    "part": text(about="`html`, `mjml`, `text`, `amp_html`, or a header such as `Header:Subject`"),
     **_PLACE,
 }
 _VALIDATION: Final = record(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .parts import AMP_HTML, HTML, TEXT, Part, header
+from .parts import AMP_HTML, HTML, MJML, TEXT, Part, header
 
 if TYPE_CHECKING:
     from .analysis import Analysis, LocatedError, Place, analyse
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AMP_HTML",
     "HTML",
+    "MJML",
     "TEXT",
     "Analysis",
     "Budget",

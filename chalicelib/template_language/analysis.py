@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .compiled import compile_part, compile_snippet
-from .errors import Fault, Span, TemplateSyntaxError
+from .errors import Fault, Span, TemplateError, TemplateSyntaxError
 from .mentions import Keys, Mentions, has_value, name_of
 from .parser import TemplateParser
 from .parts import Part
@@ -38,8 +38,14 @@ class Place(NamedTuple):
 class LocatedError:
     """An error of syntax and its place; a template that is too complex has none."""
 
-    error: TemplateSyntaxError
+    error: TemplateError
     place: Place | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the error object, with its column and length if it has a place."""
+        place = self.place
+        columns = {"column": place.column, "length": place.length} if place else {}
+        return self.error.as_dict() | columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ def analyse(source: str, part: Part, *, snippet: bool = False) -> Analysis:
         faults.append(fault)
     except (RecursionError, MemoryError):
         pass  # compiling says so
-    places = _Places(source)
+    places = Places(source)
     errors = [_located(fault, part, places) for fault in faults]
     return Analysis(
         sorted(errors, key=lambda each: each.place or Place(1, 1, 0))
@@ -105,7 +111,7 @@ def analyse(source: str, part: Part, *, snippet: bool = False) -> Analysis:
     )
 
 
-def _located(fault: Fault, part: Part, places: _Places) -> LocatedError:
+def _located(fault: Fault, part: Part, places: Places) -> LocatedError:
     place = places.of(fault.span) if fault.span else None
     line = place.line if place else fault.line or 1
     return LocatedError(TemplateSyntaxError(part, line, fault.detail), place)
@@ -119,12 +125,13 @@ def _error_of_compiling(source: str, part: Part, snippet: bool) -> list[LocatedE
     return []
 
 
-class _Places:
+class Places:
     """Translates spans of a source to places."""
 
     def __init__(self, source: str) -> None:
         self._line_starts = [0, *(match.end() for match in _NEWLINE.finditer(source))]
 
     def of(self, span: Span) -> Place:
+        """Return the place of a span."""
         line = bisect_right(self._line_starts, span.start)
         return Place(line, span.start - self._line_starts[line - 1] + 1, span.end - span.start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["html", "amp_html", "text", "header"]
+Kind = Literal["html", "amp_html", "mjml", "text", "header"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,20 @@ class Part:
     @property
     def escapes_html(self) -> bool:
         """Whether ``{{ }}`` writes markup, so that values are escaped."""
-        return self.kind in ("html", "amp_html")
+        return self.kind in ("html", "amp_html", "mjml")
 
     @property
     def content_key(self) -> Literal["html", "amp_html", "text"]:
         """The key of a snippet's content for this part; headers use the text."""
-        return "text" if self.kind == "header" else self.kind
+        if self.kind == "header":
+            return "text"
+        return "html" if self.kind == "mjml" else self.kind
 
 
 HTML = Part("html")
 AMP_HTML = Part("amp_html")
+#: Source that HTML is compiled from; it is analysed, and never rendered itself
+MJML = Part("mjml")
 TEXT = Part("text")
 
 

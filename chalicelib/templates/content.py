@@ -23,7 +23,7 @@ from chalicelib.mail_format import header_rules
 from chalicelib.mail_format.rfc822 import MessageError
 
 if TYPE_CHECKING:
-    from chalicelib.template_language import Part, TemplateSyntaxError
+    from chalicelib.template_language import Part, TemplateError
 
 Json = dict[str, Any]
 
@@ -52,13 +52,27 @@ class Content(Body):
     amp_html: str | None = None
     headers: dict[str, str] | None = None
 
+    @property
+    def has_body(self) -> bool:
+        """Whether there is a text or HTML part."""
+        return bool(self.html or self.text)
+
 
 class StorableContent(Content):
-    """Content of a template or of a preview; its attachments are read only to be refused."""
+    """Content of a template or of a preview; its attachments are read only to be refused.
 
+    ``html`` is compiled from ``mjml`` where there is that.
+    """
+
+    mjml: str | None = None
     email_rfc822: str | None = None
     attachments: Any = None
     inline_images: Any = None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether there is a text or HTML part, or MJML that becomes one."""
+        return super().has_body or bool(self.mjml)
 
 
 def read_content(body: StorableContent) -> Json:
@@ -69,6 +83,7 @@ def read_content(body: StorableContent) -> Json:
     content = read_fields(body)
     if "email_rfc822" not in content:
         check_complete(body)
+    add_html(content)
     _check_parts(content)
     return content
 
@@ -86,8 +101,32 @@ def read_fields(body: StorableContent) -> Json:
 def read_preview_content(body: StorableContent) -> Json:
     """Return content that is only previewed: any of its parts may be missing."""
     content = _to_json(body)
+    add_html(content)
     _check_parts(content)
     return content
+
+
+def add_html(content: Json) -> None:
+    """Compile ``content.mjml``, if there is that, to ``content.html``; raises 422 with all faults.
+
+    HTML beside MJML must be what it compiles to, as in content that was read and is stored again.
+    """
+    if "mjml" not in content:
+        return
+    # The template language is slow to import, and few requests need it.
+    from chalicelib.templates.mjml import Compilation
+
+    compilation = Compilation(content["mjml"])
+    if compilation.errors:
+        raise ApiErrors(422, [located.as_dict() for located in compilation.errors])
+    if content.setdefault("html", compilation.html) != compilation.html:
+        raise html_beside_mjml()
+
+
+def html_beside_mjml() -> ApiError:
+    """Return 422: content has HTML that its MJML does not compile to."""
+    text = "content.html must be left out, because it is compiled from content.mjml"
+    return invalid_combination(text)
 
 
 def check_complete(content: Content) -> None:
@@ -103,7 +142,7 @@ def missing_parts(content: Content) -> Iterator[ApiError]:
         yield missing_field("content.from is a required field")
     if not content.subject:
         yield missing_field("content.subject is a required field")
-    if not content.html and not content.text:
+    if not content.has_body:
         yield missing_field("At least one of 'text' or 'html' needs to exist in 'content'")
 
 
@@ -154,12 +193,12 @@ def _check_parts(content: Json) -> None:
         raise ApiErrors(422, [fault.as_dict() for fault in faults])
 
 
-def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
+def _syntax_faults(content: Json) -> list[TemplateError]:
     # The template language is slow to import, and few requests need it.
     from chalicelib.template_language import TemplateSyntaxError, analyse, compile_part
     from chalicelib.templates.parts import fill_parts
 
-    faults: list[TemplateSyntaxError] = []
+    faults: list[TemplateError] = []
     limit = limit_tags()
 
     def compiled(source: str, part: Part) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.snippets.model import PART_BYTES
 from chalicelib.template_language import (
+    MJML,
     Analysis,
     Part,
-    Place,
     SnippetSource,
     analyse,
     merge_data,
@@ -21,11 +22,13 @@ from chalicelib.templates.content import (
     StorableContent,
     bad_message,
     header_faults,
+    html_beside_mjml,
     limit_tags,
     missing_parts,
     read_fields,
     unreadable_header,
 )
+from chalicelib.templates.mjml import Compilation
 from chalicelib.templates.parts import fill_parts
 from chalicelib.templates.prebuilt import MessageError
 from chalicelib.templates.request import MOST_NAMES
@@ -56,13 +59,11 @@ def validate(
         errors += _bodies(_faults_of_snippet(content) if as_snippet else _faults(body, content))
         parts, faults = _analysed(content, as_snippet=as_snippet)
         errors += _bodies(faults)
+        if "mjml" in content:
+            parts.append((MJML, _compiled(content)))
     except ServiceError as error:
         errors += error.errors
-    errors += [
-        error.error.as_dict() | _columns(error.place)
-        for _, analysis in parts
-        for error in analysis.errors
-    ]
+    errors += [error.as_dict() for _, analysis in parts for error in analysis.errors]
     merged = None if data is None else merge_data(transmission_data=data)
     return {
         "valid": not errors,
@@ -100,19 +101,30 @@ def _analysed(content: Json, *, as_snippet: bool) -> tuple[list[_Part], list[Api
         parts.append((part, analyse(source, part, snippet=as_snippet)))
         return ""
 
+    # What HTML names, the MJML that it is compiled from names too
+    written = {name: value for name, value in content.items() if name != _derived(content)}
     try:
-        fill_parts(content, analysed)
+        fill_parts(written, analysed)
     except MessageError as fault:
         faults.append(bad_message(fault))
     return parts, faults
 
 
+def _derived(content: Json) -> str:
+    """Return the part that is compiled from another one, if any is."""
+    return "html" if "mjml" in content else ""
+
+
+def _compiled(content: Json) -> Analysis:
+    """Return what MJML names, and its errors; raises 422 for HTML that it does not compile to."""
+    compilation = Compilation(content["mjml"])
+    if not compilation.errors and content.get("html", compilation.html) != compilation.html:
+        raise html_beside_mjml()
+    return replace(compilation.analysis, errors=compilation.errors)
+
+
 def _bodies(faults: Iterable[ApiError]) -> list[Json]:
     return [error for fault in faults for error in fault.errors]
-
-
-def _columns(place: Place | None) -> Json:
-    return {"column": place.column, "length": place.length} if place else {}
 
 
 def _variables(parts: Iterable[_Part], data: Json | None) -> Iterator[Json]:

@@ -130,8 +130,10 @@ def _content_of_template(
         raise sandbox_template_changed(
             f"the account has a template '{template_id}' of its own: delete it to send the sample"
         )
+    # MJML is the source of the HTML beside it
+    content = {name: text for name, text in template_content.content.items() if name != "mjml"}
     return replace(
-        _parsed(template_content.content),
+        _parsed(content),
         options=template_content.version.options,
         template=template_content.template,
         version=str(template_content.version.number),

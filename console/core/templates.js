@@ -7,18 +7,23 @@ export const templatePath = (id) => `${TEMPLATES}/${encodeURIComponent(id)}`;
 
 /** The parts of content that have an editor: key, name, language. The validator calls them by `key`. */
 export const PARTS = [["html", "HTML", "html"], ["text", "Text", "text"], ["amp_html", "AMP", "html"]];
+/** Instead of HTML, which the API compiles from it. */
+export const MJML = ["mjml", "MJML", "html"];
 /** The only part of content that is a whole message. */
 export const SOURCE = ["email_rfc822", "Source", "text"];
 
-export const partsOf = (content) => (content.email_rfc822 === undefined ? PARTS : [SOURCE]);
+export function partsOf(content) {
+  if (content.email_rfc822 !== undefined) return [SOURCE];
+  return content.mjml === undefined ? PARTS : [MJML, ...PARTS.slice(1)];
+}
 
 /** The sender as two texts. It is one text in the API, or an object. */
 export const sender = ({ from }) => (typeof from === "object" && from !== null ? { name: from.name ?? "", email: from.email ?? "" } : { name: "", email: from ?? "" });
 export const withSender = (content, { name, email }) => ({ ...content, from: name ? { name, email } : email });
 
-/** What of a version can be edited; `content` without parts that are empty. */
+/** What of a version can be edited; `content` without parts that are empty, or compiled from others. */
 export function editable({ name, description, options, content }) {
-  const filled = Object.entries(content).filter(([, value]) => value !== "");
+  const filled = Object.entries(content).filter(([key, value]) => value !== "" && !(key === "html" && content.mjml));
   return { name, description, options: { ...options }, content: Object.fromEntries(filled) };
 }
 

@@ -3,6 +3,7 @@ import { html, useEffect } from "../vendor/preact.js";
 import { route, setQuery } from "../core/router.js";
 import { partsOf, sender, withSender } from "../core/templates.js";
 import { SelectField, TabPanel, Tabs, TextField } from "../parts/controls.js";
+import { confirm } from "../parts/dialog.js";
 import { CodeEditor } from "../parts/editor.js";
 import { Card } from "../parts/page.js";
 
@@ -13,7 +14,22 @@ const CHOICES = [["", "As the transmission says"], ["true", "On"], ["false", "Of
 export const faultText = (error) => error.description ?? error.message;
 const ofPart = (errors, part) => errors.filter((each) => each.part === part);
 
-export function Content({ edit, change, data, problem, onData, judged, jump, writable }) {
+/** What stands in the editor when a template is first written in MJML. */
+const FIRST_MJML = `<mjml>
+  <mj-body>
+    <mj-section>
+      <mj-column>
+        <mj-text>Hello {{name}}</mj-text>
+        <mj-button href="https://example.com/">Open</mj-button>
+      </mj-column>
+    </mj-section>
+  </mj-body>
+</mjml>
+`;
+const LANGUAGES = [["html", "HTML"], ["mjml", "MJML, which becomes HTML"]];
+
+/** `compiled` is the HTML that the stored draft has. */
+export function Content({ edit, compiled, change, data, problem, onData, judged, jump, writable }) {
   const { content } = edit;
   const parts = partsOf(content);
   const tabs = [...parts.map(([key, label]) => [key, label, ofPart(judged.errors, key).length || null]), ["data", "Test data"], ["settings", "Settings"]];
@@ -32,7 +48,7 @@ export function Content({ edit, change, data, problem, onData, judged, jump, wri
         ${current === "data" && html`<p class="pane-note soft">An object as JSON: the substitution data of the preview and of tests. It stays in this browser.</p>
           ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
           <${CodeEditor} key="data" label="Test data" language="json" value=${data} onInput=${onData} />`}
-        ${current === "settings" && html`<${Settings} edit=${edit} change=${change} disabled=${!writable} />`}<//>
+        ${current === "settings" && html`<${Settings} edit=${edit} compiled=${compiled} change=${change} disabled=${!writable} />`}<//>
     </section></div>`;
 }
 
@@ -45,10 +61,17 @@ function Heads({ content, set, replace, errors, readonly }) {
       <${TextField} label="Reply to" optional problem=${fault("Reply-To")} value=${content.reply_to ?? ""} onInput=${(text) => set({ reply_to: text })} spellcheck="false" readonly=${readonly} /></div></div>`;
 }
 
-function Settings({ edit, change, disabled }) {
+function Settings({ edit, compiled, change, disabled }) {
+  const { html: written, mjml, ...others } = edit.content;
+  const write = async (language) => {
+    const isLost = language === "mjml" ? written : mjml !== FIRST_MJML;
+    if (isLost && !(await confirm({ title: "Write it in another language?", text: language === "mjml" ? "The HTML is replaced by MJML to begin with." : "The MJML is replaced by the HTML that it became when it was saved last.", action: "Replace" }))) return;
+    change({ content: { ...others, ...(language === "mjml" ? { mjml: FIRST_MJML } : { html: compiled ?? "" }) } });
+  };
   const option = (name) => String(edit.options[name] ?? "");
   const choose = (name, value) => change({ options: { ...edit.options, [name]: value === "" ? null : value === "true" } });
   return html`<div class="pane-note stack"><div class="form-grid"><${TextField} label="Name" value=${edit.name} onInput=${(name) => change({ name })} readonly=${disabled} />
-      <${TextField} label="Description" optional value=${edit.description ?? ""} onInput=${(description) => change({ description })} readonly=${disabled} /></div>
+      <${TextField} label="Description" optional value=${edit.description ?? ""} onInput=${(description) => change({ description })} readonly=${disabled} />
+      ${edit.content.email_rfc822 === undefined && html`<${SelectField} label="Written in" options=${LANGUAGES} value=${mjml === undefined ? "html" : "mjml"} onChange=${write} disabled=${disabled} />`}</div>
     <div class="form-grid">${OPTIONS.map(([name, label]) => html`<${SelectField} key=${name} label=${label} options=${CHOICES} value=${option(name)} onChange=${(value) => choose(name, value)} disabled=${disabled} />`)}</div></div>`;
 }

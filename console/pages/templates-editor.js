@@ -50,7 +50,7 @@ function Editor({ id, draft, published, replace }) {
   return html`<${PageHead} title=${edit.name || id} back=${["Templates", href(["templates"])]} about=${html`<span class="row wraps"><${State} state=${state} />${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${id} /></span>`}>
       <${Actions} id=${id} edit=${edit} published=${published} changed=${changed} parsed=${parsed} save=${save} revert=${() => setEdit(editable(draft))} writable=${writable} /><//>
     <div class="columns template">
-      <${Content} edit=${edit} change=${change} data=${data} problem=${parsed.problem} onData=${(text) => { setData(text); keepTestData(id, text); }} judged=${judged} jump=${jump} writable=${writable} />
+      <${Content} edit=${edit} compiled=${draft.content.html} change=${change} data=${data} problem=${parsed.problem} onData=${(text) => { setData(text); keepTestData(id, text); }} judged=${judged} jump=${jump} writable=${writable} />
       <${Preview} judged=${judged} onJump=${setJump} /></div>`;
 }
 

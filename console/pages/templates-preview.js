@@ -4,10 +4,10 @@ import { route, setQuery } from "../core/router.js";
 import { Icon, Tabs, TabPanel } from "../parts/controls.js";
 import { Empty, Notice, SkeletonRows } from "../parts/feedback.js";
 import { MailStage, PreviewFrame } from "../parts/mail-stage.js";
-import { PARTS, SOURCE } from "../core/templates.js";
+import { MJML, PARTS, SOURCE } from "../core/templates.js";
 import { faultText } from "./templates-content.js";
 
-const NAMES = Object.fromEntries([...PARTS, SOURCE]);
+const NAMES = Object.fromEntries([...PARTS, MJML, SOURCE]);
 const nameOf = (part) => NAMES[part] ?? part.replace("Header:", "");
 
 /** `onJump` gets the place of an error when it is clicked. */

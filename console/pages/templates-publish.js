@@ -1,11 +1,11 @@
 // Publish a draft, after a look at what changes.
 import { html } from "../vendor/preact.js";
-import { PARTS, SOURCE } from "../core/templates.js";
+import { MJML, PARTS, SOURCE } from "../core/templates.js";
 import { Dialog } from "../parts/dialog.js";
 import { Diff } from "../parts/diff.js";
 import { toast } from "../parts/feedback.js";
 
-const LABELS = { subject: "Subject", from: "From", reply_to: "Reply to", headers: "Headers", ...Object.fromEntries([...PARTS, SOURCE]) };
+const LABELS = { subject: "Subject", from: "From", reply_to: "Reply to", headers: "Headers", ...Object.fromEntries([...PARTS, MJML, SOURCE]) };
 
 /** The fields that differ: `[{label, before, after}]` as texts. */
 function changesOf(before, after) {

@@ -75,6 +75,34 @@ def test_a_template_is_written_corrected_published_and_sent(fresh_console: Conso
     assert b"Thanks" in message
 
 
+def test_a_template_is_written_in_mjml(console: Console, service: Service) -> None:
+    make(service, "mjml", html="<p>Old</p>")
+    page = console.open("templates/edit/mjml")
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_label("Written in").select_option("mjml")
+    page.get_by_role("dialog").get_by_role("button", name="Replace").click()
+    page.get_by_role("tab", name="MJML").click()
+    expect(preview(page).get_by_role("link", name="Open")).to_be_visible()
+    write(page, "MJML", "<mjml><mj-body>\n<mj-foo>{{name}}</mj-foo></mj-body></mjml>")
+    page.get_by_role("button", name="MJML, line 2").click()
+    expect(page.get_by_role("textbox", name="MJML", exact=True)).to_be_focused()
+    expect(page.get_by_text("there is no element <mj-foo>")).to_be_visible()
+    assert console.violations() == []
+    column = "<mj-section><mj-column><mj-text>Dear {{name}}</mj-text></mj-column></mj-section>"
+    write(page, "MJML", f"<mjml><mj-body>{column}</mj-body></mjml>")
+    expect(page.get_by_text("Not in the test data: name")).to_be_visible()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("Not saved")).to_be_hidden()
+    content = service.request("GET", "/api/v1/templates/mjml").json["results"]["content"]
+    assert column in content["mjml"]
+    assert "Dear {{name}}" in content["html"]
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_label("Written in").select_option("html")
+    page.get_by_role("dialog").get_by_role("button", name="Replace").click()
+    page.get_by_role("tab", name="HTML").first.click()
+    expect(preview(page).get_by_text("Dear")).to_be_visible()
+
+
 def test_edits_outlive_another_page_and_a_template_is_deleted_by_its_name(
     console: Console, service: Service
 ) -> None:
