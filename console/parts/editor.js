@@ -14,6 +14,8 @@ export function CodeEditor({ label, value, onInput, language = "html", problems 
   const host = useRef();
   const editor = useRef(null);
   const latest = useRef();
+  // What the editor has reported, and has not yet come back as `value`: more may be typed meanwhile.
+  const reported = useRef([]);
   const [ready, setReady] = useState(false);
   latest.current = { value, onInput };
 
@@ -24,7 +26,9 @@ export function CodeEditor({ label, value, onInput, language = "html", problems 
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
       const changed = codemirror.EditorView.updateListener.of((update) => {
         const text = update.state.doc.toString();
-        if (update.docChanged && text !== latest.current.value) latest.current.onInput?.(text);
+        if (!update.docChanged || text === (reported.current.at(-1) ?? latest.current.value)) return;
+        reported.current.push(text);
+        latest.current.onInput?.(text);
       });
       const view = new codemirror.EditorView({
         doc: latest.current.value, root, parent: root,
@@ -38,6 +42,9 @@ export function CodeEditor({ label, value, onInput, language = "html", problems 
 
   useEffect(() => {
     const view = editor.current?.view;
+    const own = reported.current.indexOf(value);
+    reported.current.splice(0, own < 0 ? Infinity : own + 1);
+    if (own >= 0) return;
     const text = view?.state.doc.toString();
     // A carriage return is a line's end for the editor, and no difference.
     if (view && text !== value.replaceAll(/\r\n?/g, "\n")) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
