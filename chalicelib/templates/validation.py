@@ -102,9 +102,9 @@ def _analysed(content: Json, *, as_snippet: bool) -> tuple[list[_Part], list[Api
         return ""
 
     # What HTML names, the MJML that it is compiled from names too
-    written = {name: value for name, value in content.items() if name != _derived(content)}
+    sources = {name: value for name, value in content.items() if name != _derived(content)}
     try:
-        fill_parts(written, analysed)
+        fill_parts(sources, analysed)
     except MessageError as fault:
         faults.append(bad_message(fault))
     return parts, faults
