@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.container.engine import BASE, ROOT, Engine, cannot_publish
 from tests.free_ports import free_port
@@ -255,19 +256,22 @@ def test_any_user_may_run_it_under_names_of_their_own(engine: Engine, image: str
         engine.podman("rm", "--force", "--time=0", "another")
 
 
-def test_the_program_of_the_compose_example_sends_and_reads(
-    container: Container, tmp_path: Path
-) -> None:
-    _trust(container, tmp_path)
-    environment = {
-        "POSTFINCH_URL": container.url,
-        "API_KEY": KEY,
-        "SMTP_HOST": "localhost",
-        "SMTP_PORT": str(container.ports[2525]),
-        "SSL_CERT_FILE": str(tmp_path / "authority.pem"),
-    }
-    program = ROOT / "examples" / "compose" / "app.py"
-    assert "in the mailbox" in _run_python(str(program), environment=environment)
+def test_the_application_of_the_compose_example_sends_and_reads(container: Container) -> None:
+    compose = yaml.safe_load((ROOT / "examples" / "compose" / "compose.yaml").read_text())
+    app = compose["services"]["app"]
+    address = container.engine.podman(
+        "inspect", "--format={{.NetworkSettings.IPAddress}}", container.name
+    )
+    output = container.engine.run(
+        BASE,
+        app["environment"] | {"API_KEY": KEY},
+        *("--rm", "--user=65534", f"--add-host=postfinch:{address.strip()}"),
+        f"--volume={ROOT}/examples/compose/app.py:/app/app.py:ro",
+        f"--volume={container.name}:/postfinch:ro",
+        f"--entrypoint={json.dumps(['python3', *app['command'][1:]])}",
+        network="bridge",
+    )
+    assert "Both messages are in the mailbox" in output
 
 
 def test_the_testcontainers_example_passes(engine: Engine, image: str) -> None:
