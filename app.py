@@ -107,6 +107,17 @@ def describe_api(request: Request) -> Reply:
     return Reply(200, document(app))
 
 
+@app.route("/docs/postman.json", methods=["GET"], grant=PUBLIC)
+def describe_collection(request: Request) -> Reply:
+    """Return the API as a Postman collection."""
+    # Imported here because it is slow, and no other request needs it
+    from chalicelib.openapi.document import document
+    from chalicelib.openapi.postman import collection
+
+    base_url = settings().public_url.rstrip("/")
+    return Reply(200, collection(document(app), base_url))
+
+
 Event = dict[str, Any]
 
 

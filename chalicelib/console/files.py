@@ -16,6 +16,7 @@ from typing import Final
 from chalicelib.core import caches
 
 PREFIX: Final = "/console"
+DOCS: Final = "/docs"
 FOLDER = Path(__file__).resolve().parents[2] / "console"
 _TYPES = {
     ".css": "text/css; charset=utf-8",

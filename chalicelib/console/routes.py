@@ -11,7 +11,7 @@ from typing import Final
 
 from chalicelib import __version__
 from chalicelib.console import files
-from chalicelib.console.files import PREFIX
+from chalicelib.console.files import DOCS, PREFIX
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, raw, redirect
 from chalicelib.core.settings import settings
@@ -48,6 +48,13 @@ def show_console(request: Request) -> Reply:
         _refuse_if_off()
         return redirect("console/")
     return _reply(request, _MAIN_PAGE)
+
+
+@routes.get(DOCS, grant=PUBLIC)
+def show_docs(request: Request) -> Reply:
+    """Lead to the console's page about the API."""
+    _refuse_if_off()
+    return redirect(f"{'../' if request.path.endswith('/') else ''}console/#/docs")
 
 
 @routes.get(f"{PREFIX}/service.json", grant=PUBLIC)

@@ -29,6 +29,7 @@ from chalicelib.openapi.schema import mapping, record, text
 _SERVICE: Final[Operations] = {
     "GET /api/v1": Operation(results(record(name=text(), version=text()))),
     "GET /openapi.json": Operation(json(mapping())),
+    "GET /docs/postman.json": Operation(json(mapping())),
 }
 
 RESOURCES: Final[dict[str, Operations]] = {

@@ -13,10 +13,12 @@ from functools import cache
 from typing import Any
 
 from chalicelib import __version__
+from chalicelib.console.files import DOCS
 from chalicelib.console.files import PREFIX as CONSOLE
 from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, DeclaredRoute
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.components import components, refusal
+from chalicelib.openapi.examples import with_example
 from chalicelib.openapi.operation import Operation
 
 Json = dict[str, Any]
@@ -69,7 +71,7 @@ def documented_routes(app: App) -> Iterator[DeclaredRoute]:
     return (
         each
         for each in app.declared_routes()
-        if each.method != "HEAD" and not each.path.startswith(CONSOLE)
+        if each.method != "HEAD" and each.path != DOCS and not each.path.startswith(CONSOLE)
     )
 
 
@@ -88,7 +90,7 @@ def _description(app: App, route: DeclaredRoute, tag: str, operation: Operation)
     if operation.content is not None:
         description["requestBody"] = {
             "required": not operation.optional_body,
-            "content": operation.content,
+            "content": with_example(f"{route.method} {route.path}", operation.content),
         }
     errors = {status: refusal(status) for status in refusals(route, operation)}
     description["responses"] = {

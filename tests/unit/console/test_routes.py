@@ -43,6 +43,11 @@ def test_the_console_is_at_the_path_with_a_slash() -> None:
     assert body(response) == (FOLDER / "index.html").read_bytes()
 
 
+def test_docs_leads_to_the_page_about_the_api() -> None:
+    assert get("/docs")["headers"]["Location"] == "console/#/docs"
+    assert get("/docs/")["headers"]["Location"] == "../console/#/docs"
+
+
 def test_the_console_learns_which_service_it_belongs_to() -> None:
     assert json.loads(get("/console/service.json")["body"]) == {
         "stage": "test",
@@ -143,7 +148,7 @@ def test_nothing_else_is_served(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/console", "/console/", "/console/app.js", "/console/vendor/preact.js"]
+    "path", ["/console", "/console/", "/console/app.js", "/console/vendor/preact.js", "/docs"]
 )
 def test_a_setting_switches_the_console_off(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONSOLE", "false")
