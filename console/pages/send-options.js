@@ -24,6 +24,6 @@ export function OptionsForm({ options, onChange }) {
 function PoolField({ value, onChange }) {
   const resource = useResource((signal) => (may("ip_pools/view") ? get("api/v1/ip-pools", undefined, { signal }) : { results: [] }));
   const pools = (resource.data?.results ?? []).map((each) => [each.id, each.name]);
-  if (!pools.length) return html`<${TextField} label="IP pool" optional spellcheck="false" value=${value} onInput=${onChange} />`;
-  return html`<${SelectField} label="IP pool" value=${value} onChange=${onChange} options=${[["", "As usual"], ...pools, ...(value && !pools.some(([id]) => id === value) ? [[value, value]] : [])]} />`;
+  if (!pools.length && !resource.loading) return html`<${TextField} label="IP pool" optional spellcheck="false" value=${value} onInput=${onChange} />`;
+  return html`<${SelectField} label="IP pool" disabled=${resource.loading} value=${value} onChange=${onChange} options=${[["", "As usual"], ...pools, ...(value && !pools.some(([id]) => id === value) ? [[value, value]] : [])]} />`;
 }

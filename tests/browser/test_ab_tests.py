@@ -130,7 +130,7 @@ def test_the_results_of_earlier_versions_stay(console: Console, service: Service
     expect(rows.nth(1).get_by_role("cell").nth(2)).to_have_text("0")
 
     page.get_by_role("combobox", name="Version").select_option("Version 1")
-    expect(page.get_by_text("Cancelled")).to_be_visible()
+    expect(page.locator("#main").get_by_text("Cancelled")).to_be_visible()
     counts = accepted(service, "spring", "?version=1")
     assert sum(counts) == 6
     for index, count in enumerate(counts, start=1):
