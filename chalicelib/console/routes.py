@@ -54,7 +54,7 @@ def show_console(request: Request) -> Reply:
 def show_docs(request: Request) -> Reply:
     """Lead to the console's page about the API."""
     _refuse_if_off()
-    return redirect(f"{'../' if request.path.endswith('/') else ''}console/#/docs")
+    return redirect(f"{'../' if request.path.endswith('/') else ''}console/#/api")
 
 
 @routes.get(f"{PREFIX}/service.json", grant=PUBLIC)

@@ -7,7 +7,7 @@ from typing import Any, Final
 Json = dict[str, Any]
 
 _MESSAGE: Final = {
-    "from": {"email": "hello@example.com", "name": "Example"},
+    "from": {"email": "hello@example.test", "name": "Example"},
     "subject": "Welcome, {{name}}",
     "html": "<p>Hello {{name}}</p>",
     "text": "Hello {{name}}",

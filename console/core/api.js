@@ -40,15 +40,29 @@ export function address(path, query) {
   return url.href;
 }
 
-/** Make a request. Returns the parsed body; raises ApiError. Paths below `local/` carry no key. */
-export async function request(method, path, { query, body, headers, signal, as } = {}) {
+/** The headers of a request. Paths below `local/` carry no key. */
+function headersOf(path, headers, hasBody) {
   const all = { ...headers };
   if (!isLocal(path)) {
     all.Authorization ??= key.value;
     if (subaccount.value !== "" && !("X-SVC-SUBACCOUNT" in all)) all["X-SVC-SUBACCOUNT"] = subaccount.value;
   }
-  if (body !== undefined) all["Content-Type"] = "application/json";
+  if (hasBody) all["Content-Type"] ??= "application/json";
   for (const name of Object.keys(all)) if (all[name] === null) delete all[name];
+  return all;
+}
+
+/** Make a request, and return the answer as it comes: status, headers, text and the time it took. */
+export async function exchange(method, path, { query, body, headers } = {}) {
+  const began = performance.now();
+  const response = await fetch(address(path, query), { method, headers: headersOf(path, headers, body !== undefined), body, credentials: "omit", cache: "no-store" });
+  const text = await response.text();
+  return { status: response.status, headers: [...response.headers], text, milliseconds: performance.now() - began };
+}
+
+/** Make a request. Returns the parsed body; raises ApiError. */
+export async function request(method, path, { query, body, headers, signal, as } = {}) {
+  const all = headersOf(path, headers, body !== undefined);
   let response;
   try {
     response = await fetch(address(path, query), {

@@ -14,6 +14,7 @@ export const PAGES = [
   { id: "domains", label: "Domains", icon: "globe", key: "d", group: "Set up", grant: "tracking_domains/view", load: () => import("./domains.js") },
   { id: "webhooks", label: "Webhooks", icon: "webhook", key: "w", group: "Set up", grant: "webhooks/view", load: () => import("./webhooks.js") },
   { id: "settings", label: "Settings", icon: "settings", key: "s", group: "Set up", load: () => import("./settings.js") },
+  { id: "api", label: "API", icon: "braces", key: "p", group: "Set up", load: () => import("./api.js") },
   { id: "failures", label: "Failure lab", icon: "flask-conical", key: "f", group: "Local", local: true, load: () => import("./failures.js") },
   { id: "inspector", label: "Webhook inspector", icon: "radio", key: "i", group: "Local", local: true, load: () => import("./inspector.js") },
 ];

@@ -87,7 +87,7 @@ function extensions(codemirror, { label, language, readOnly }) {
   ]);
   return [
     replaceBySelf(EditorView), basicSetup, lintGutter(), EditorView.lineWrapping, EditorView.theme(THEME), syntaxHighlighting(colours), expressions(codemirror),
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     language === "json" ? codemirror.json() : language === "html" ? codemirror.html() : [],
     readOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [],
   ];

@@ -17,7 +17,7 @@ _KEYS = [
     (["templates/view", "recipient_lists/manage"], {"templates", "audience"}),
 ]
 _SUBACCOUNT = {"name": "Narrow", "setup_api_key": False}
-_OPEN_TO_ALL = {"overview", "mailbox", "settings", "failures", "inspector"}
+_OPEN_TO_ALL = {"overview", "mailbox", "settings", "api", "failures", "inspector"}
 _TABS = ("timeline", "checks", "links")
 
 

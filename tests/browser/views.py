@@ -57,6 +57,8 @@ VIEWS = {
     "webhooks": "webhooks",
     "webhook": "webhooks/{webhook}",
     "batch": "webhooks/{webhook}/{batch}",
+    "api": "api",
+    "api-operation": "api/post_transmissions",
     "account": "settings",
     "keys": "settings/keys",
     "subaccounts": "settings/subaccounts",

@@ -44,8 +44,8 @@ def test_the_console_is_at_the_path_with_a_slash() -> None:
 
 
 def test_docs_leads_to_the_page_about_the_api() -> None:
-    assert get("/docs")["headers"]["Location"] == "console/#/docs"
-    assert get("/docs/")["headers"]["Location"] == "../console/#/docs"
+    assert get("/docs")["headers"]["Location"] == "console/#/api"
+    assert get("/docs/")["headers"]["Location"] == "../console/#/api"
 
 
 def test_the_console_learns_which_service_it_belongs_to() -> None:
