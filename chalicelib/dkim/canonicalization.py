@@ -7,7 +7,7 @@ and on large pieces of the body with single passes at C speed, and is linear on 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 
 _PIECE = 1 << 16
@@ -39,10 +39,10 @@ def relaxed_fields(head: bytes, names: Collection[bytes]) -> dict[bytes, list[by
     return fields
 
 
-def body_hash(message: bytes, start: int) -> bytes:
-    """Return the SHA-256 of the relaxed body, which starts at ``start``."""
+def body_hash(relaxed: Iterable[bytes]) -> bytes:
+    """Return the SHA-256 of a relaxed body in pieces."""
     digest = sha256()
-    for piece in relaxed_body(message, start):
+    for piece in relaxed:
         view = memoryview(piece)
         for at in range(0, len(view), _HASHED_AT_ONCE):
             digest.update(view[at : at + _HASHED_AT_ONCE])

@@ -13,7 +13,12 @@ from threading import Lock
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chalicelib.dkim.canonicalization import body_hash, relaxed_fields, split_message
+from chalicelib.dkim.canonicalization import (
+    body_hash,
+    relaxed_body,
+    relaxed_fields,
+    split_message,
+)
 from chalicelib.dkim.key_pair import read_private
 
 DEFAULT_HEADERS = ("from", "to", "subject", "date")
@@ -82,15 +87,17 @@ class Signer:
         self._openings: dict[bytes, tuple[bytes, bytes]] = {}
         self._sign = read_private(private_key, check=False).sign
 
-    def sign(self, message: bytes, timestamp: int) -> bytes:
+    def sign(self, message: bytes, timestamp: int, relaxed: bytes | None = None) -> bytes:
         """Return the DKIM-Signature field, folded and with its CRLF, to put before the message.
 
-        ``timestamp`` is in seconds since the epoch. Raises ``DkimError`` without a From header.
+        ``timestamp`` is in seconds since the epoch. ``relaxed`` is the message's relaxed body, if
+        the caller has it. Raises ``DkimError`` without a From header.
         """
         head_end, body_start = split_message(message)
         names, hash_input = self._signed_headers(message[:head_end])
         opening, canonical_opening = self._opening_for(names)
-        closing = b" t=%d; bh=%s;" % (timestamp, b64encode(body_hash(message, body_start)))
+        body = relaxed_body(message, body_start) if relaxed is None else [relaxed]
+        closing = b" t=%d; bh=%s;" % (timestamp, b64encode(body_hash(body)))
         hash_input.append(b"dkim-signature:%s%s b=" % (canonical_opening, closing))
         value = b64encode(self._sign(b"".join(hash_input), _PADDING, _HASH))
         lines = [value[at : at + _LINE - 4] for at in range(0, len(value), _LINE - 4)]

@@ -12,7 +12,7 @@ from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
 from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
 from chalicelib.mail_format.header_rules import senders_headers
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
-from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
+from chalicelib.mail_format.mime import Attachment, InlineImage, UnsignedMessage, build_message
 from chalicelib.template_language.chunks import Chunks
 
 
@@ -37,7 +37,7 @@ def compose(
     *,
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
-) -> bytes:
+) -> UnsignedMessage:
     """Return the message for ``recipient`` (stored form); raises ``ValueError``.
 
     ``message_id`` also seeds the MIME boundaries, and ``injected_ms`` is the Date: composing

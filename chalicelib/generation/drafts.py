@@ -18,7 +18,7 @@ from chalicelib.generation.prebuilt import PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
-from chalicelib.mail_format.mime import Attachment, InlineImage
+from chalicelib.mail_format.mime import Attachment, InlineImage, UnsignedMessage
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.template_language import AMP_HTML, HTML
 from chalicelib.template_language.chunks import literal
@@ -31,7 +31,7 @@ from chalicelib.transmissions.model import Json, Transmission
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The sender and subject of a message, and ``build``, which makes its bytes.
+    """The sender and subject of a message, and ``build``, which makes the message.
 
     ``build`` takes the message id and the tracking of the message. ``has_markup``: there is a part
     that can hold pixels; ``has_amp``: one part is AMP.
@@ -41,7 +41,7 @@ class Draft:
     subject: str
     has_markup: bool
     has_amp: bool
-    build: Callable[[str, MessageTracking], bytes]
+    build: Callable[[str, MessageTracking], UnsignedMessage]
 
 
 class Drafter(Protocol):
@@ -160,12 +160,12 @@ class PrebuiltDrafter:
         header = PrebuiltHeader(of_copy(self._fields(fill), recipient))
         header = header.overridden(self._transmission.override)
 
-        def build(message_id: str, tracking: MessageTracking) -> bytes:
+        def build(message_id: str, tracking: MessageTracking) -> UnsignedMessage:
             fields = header.completed(message_id, self._injected_ms, tracking.headers)
             with template_errors_as_faults():
                 texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]
             changes = [(part, text) for part, text in texts if text != part.source]
-            return self._content.assembled(fields, changes)
+            return UnsignedMessage(self._content.assembled(fields, changes))
 
         return Draft(header.sender, header.subject, self._has_markup, self._has_amp, build)
 

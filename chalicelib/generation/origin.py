@@ -13,6 +13,7 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.dkim.signing import Signer, load_signer
 from chalicelib.ip_pools.signing import fbl_key, pool_key
+from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
@@ -89,7 +90,7 @@ class Origin:
         return self._bounce_domains[key]
 
     def signed(
-        self, message: bytes, envelope: Envelope, domain: SendingDomain, recipient: Json
+        self, message: UnsignedMessage, envelope: Envelope, domain: SendingDomain, recipient: Json
     ) -> bytes:
         """Return the message behind its signatures and the header that names it in reports.
 
@@ -97,9 +98,10 @@ class Origin:
         """
         keys = [self._signing_key(domain), self._feedback_key(recipient)]
         seconds = self._injected_ms // 1000
-        signatures = [_signer(key).sign(message, timestamp=seconds) for key in keys if key]
+        data, relaxed = message
+        signatures = [_signer(key).sign(data, seconds, relaxed) for key in keys if key]
         report_header = f"{return_path.HEADER}: {envelope.report_id}\r\n"
-        return b"".join([*signatures, report_header.encode(), message])
+        return b"".join([*signatures, report_header.encode(), data])
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
         """Return the key of the sending domain, else that of the pool (spec 2.8)."""

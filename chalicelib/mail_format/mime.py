@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import NamedTuple
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
 from chalicelib.mail_format.content_ids import content_id, with_content_ids
-from chalicelib.mail_format.text_pieces import encode_pieces
+from chalicelib.mail_format.text_pieces import EncodedPieces, encode_pieces
 from chalicelib.mail_format.transfer_encoding import is_base64, wrap_base64
 
 _LONGEST_NAME = 255  # bytes, spec 2.2; with it no header line below can pass 998
@@ -66,6 +67,13 @@ class InlineImage:
         return _file_part(self, "inline", field.encode("ascii"))
 
 
+class UnsignedMessage(NamedTuple):
+    """A message, and its body as DKIM signs it (relaxed) if building the message showed it."""
+
+    data: bytes
+    relaxed_body: bytes | None = None
+
+
 def build_message(
     headers: Sequence[bytes],
     *,
@@ -75,7 +83,7 @@ def build_message(
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
     boundary_seed: str,
-) -> bytes:
+) -> UnsignedMessage:
     """Return the complete message: header fields, MIME-Version, content headers, body.
 
     `headers` are complete fields as made by `headers.encode_header`. `boundary_seed` names the
@@ -89,13 +97,15 @@ def build_message(
         raise MimeError("inline image names are not unique")
     if html is not None and not all(image.name.isascii() for image in inline_images):
         html = with_content_ids("".join(html), [image.name for image in inline_images])
-    plain_bodies: Chunks = []
-    texts = [
-        _text_part(subtype, body, plain_bodies)
+    bodies = [
+        (subtype, encode_pieces([body] if isinstance(body, str) else body))
         for subtype, body in (("plain", text), ("x-amp-html", amp_html), ("html", html))
         if body is not None
     ]
-    boundary = _boundary(boundary_seed, plain_bodies)
+    texts = [_text_part(subtype, each, each.body) for subtype, each in bodies]
+    boundary = _boundary(
+        boundary_seed, [each.body for _, each in bodies if each.encoding == "7bit"]
+    )
     body = _multipart("alternative", boundary, texts)
     root = (
         "multipart/alternative" if len(texts) > 1 else "text/plain" if html is None else "text/html"
@@ -106,7 +116,10 @@ def build_message(
     if not body[-1].endswith(b"\r\n"):
         body.append(b"\r\n")
     _check_headers(headers)
-    return b"".join([*headers, b"MIME-Version: 1.0\r\n", *body])
+    return UnsignedMessage(
+        b"".join([*headers, b"MIME-Version: 1.0\r\n", *body]),
+        None if inline_images or attachments else _relaxed_body(boundary, bodies),
+    )
 
 
 def _check_headers(headers: Iterable[bytes]) -> None:
@@ -116,15 +129,24 @@ def _check_headers(headers: Iterable[bytes]) -> None:
             raise MimeError(f"header {name.decode()} is set by assembly")
 
 
-def _text_part(subtype: str, text: Text, plain_bodies: Chunks) -> Chunks:
-    encoding, body = encode_pieces([text] if isinstance(text, str) else text)
-    if encoding == "7bit":
-        plain_bodies.append(body)
+def _text_part(subtype: str, text: EncodedPieces, body: bytes) -> Chunks:
     head = (
         f"Content-Type: text/{subtype}; charset=utf-8\r\n"
-        f"Content-Transfer-Encoding: {encoding}\r\n\r\n"
+        f"Content-Transfer-Encoding: {text.encoding}\r\n\r\n"
     )
     return [head.encode("ascii"), body]
+
+
+def _relaxed_body(boundary: str, texts: Sequence[tuple[str, EncodedPieces]]) -> bytes | None:
+    """Return the relaxed body of a message that has only texts, if all their forms are known."""
+    parts: list[Chunks] = []
+    for subtype, text in texts:
+        if text.relaxed is None:
+            return None
+        parts.append(_text_part(subtype, text, text.relaxed))
+    entity = b"".join(_multipart("alternative", boundary, parts))
+    # Our heads and delimiters are relaxed as they are; blank lines at the end do not count
+    return entity.partition(b"\r\n\r\n")[2].rstrip(b"\r\n") + b"\r\n"
 
 
 def _boundary(seed: str, plain_bodies: Chunks) -> str:

@@ -1,19 +1,19 @@
 """Encode a text body that comes in pieces, most of which are the same in many messages.
 
 In quoted-printable, the encoding of a piece depends only on the column it starts in, and after its
-first line end not even on that. So the encoded forms of pieces are cached. The result is the same,
-byte for byte, as ``encode_text`` for the joined text.
+first line end not even on that. So the encoded forms of pieces are cached, together with what DKIM
+makes of them. The result is the same, byte for byte, as ``encode_text`` for the joined text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
 from chalicelib.mail_format.transfer_encoding import (
-    EncodedText,
     count_eight_bit,
     encode_text,
     normalise_newlines,
@@ -29,15 +29,34 @@ _CACHE_CHARACTERS = 4_000_000
 _DEPENDS_ON_NEXT = " \t."
 # b2a_qp takes NUL for an end as well
 _LINE_ENDS = "\r\n\0"
+_BLANKS = re.compile(r"[ \t]+")
+
+
+class EncodedPieces(NamedTuple):
+    """An encoded text body: its Content-Transfer-Encoding and its bytes.
+
+    ``relaxed`` is the body with one blank for each run of blanks and tabs, as DKIM signs it (RFC
+    6376 3.4.4), where it is known. There are no blanks at its line ends.
+    """
+
+    encoding: str
+    body: bytes
+    relaxed: bytes | None = None
 
 
 class _Form(NamedTuple):
-    """A piece as it is encoded from some column on, and the column after it."""
+    """A piece as it is encoded from some column on, and the column after it.
+
+    ``relaxed`` has the texts with one blank for each run of blanks; ``first`` is the first
+    character of the piece.
+    """
 
     texts: tuple[str, ...]
+    relaxed: tuple[str, ...]
     column: int
     eight_bit: int
-    starts_line: bool
+    first: str
+    depends_on_next: bool
 
 
 class _Unclear(Exception):
@@ -50,7 +69,7 @@ class _Forms:
     ``ends`` has the forms of the piece at the end of a body.
     """
 
-    __slots__ = ("_head", "_starts_line", "_tail", "ends", "forms", "text")
+    __slots__ = ("_head", "_tail", "ends", "forms", "text")
 
     def __init__(self, text: str) -> None:
         if text.endswith("\r"):
@@ -61,7 +80,6 @@ class _Forms:
         self.ends: dict[int, _Form] = {}
         self._head = text[:cut]
         self._tail = _encoded(text[cut:], 0) if cut < len(text) else None
-        self._starts_line = text[0] in _LINE_ENDS
 
     def add(self, column: int) -> _Form:
         """Return the form from a column on, and remember it."""
@@ -71,14 +89,21 @@ class _Forms:
             end_column = self._tail[1]
             texts = text, self._tail[0]
             eight_bit += self._tail[2]
-        form = self.forms[column] = _Form(texts, end_column, eight_bit, self._starts_line)
+        form = self.forms[column] = self._form(texts, end_column, eight_bit)
         return form
 
     def add_end(self, column: int) -> _Form:
         """Return the form at the end of a body, and remember it."""
         text, end_column, eight_bit = _encoded(self.text, column, is_end=True)
-        form = self.ends[column] = _Form((text,), end_column, eight_bit, self._starts_line)
+        form = self.ends[column] = self._form((text,), end_column, eight_bit)
         return form
+
+    def _form(self, texts: tuple[str, ...], column: int, eight_bit: int) -> _Form:
+        relaxed = tuple(_BLANKS.sub(" ", text) for text in texts)
+        if relaxed == texts:
+            relaxed = texts  # one copy of a text in memory, not two
+        first, last = self.text[0], self.text[-1]
+        return _Form(texts, relaxed, column, eight_bit, first, last in _DEPENDS_ON_NEXT)
 
 
 class _Cache:
@@ -106,22 +131,27 @@ class _Cache:
 _cache = _Cache()
 
 
-def encode_pieces(pieces: Sequence[str]) -> EncodedText:
-    """Return ``encode_text`` of the joined pieces."""
+def encode_pieces(pieces: Sequence[str]) -> EncodedPieces:
+    """Return ``encode_text`` of the joined pieces, most often with its relaxed form."""
     text = "".join(pieces)
     if len(pieces) > 1 and not text.isascii():
         try:
-            return EncodedText("quoted-printable", _quoted_printable(pieces, len(text)))
+            return EncodedPieces("quoted-printable", *_quoted_printable(pieces, len(text)))
         except _Unclear:
             pass
-    return encode_text(text)
+    return EncodedPieces(*encode_text(text))
 
 
-def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
-    """Encode pieces with ``length`` characters. Raises :class:`_Unclear`."""
+def _quoted_printable(pieces: Sequence[str], length: int) -> tuple[bytes, bytes | None]:
+    """Encode pieces with ``length`` characters, and relax them. Raises :class:`_Unclear`.
+
+    The relaxed form is ``None`` where a run of blanks may go from one piece into the next.
+    """
     pieces = list(filter(None, pieces))
     last = pieces.pop()
     output: list[str] = []
+    relaxed_output: list[str] = []
+    is_relaxed = True
     cached_pieces = _cache.pieces
     column = eight_bit = 0
     depends_on_next = False
@@ -129,8 +159,10 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
         forms = cached_pieces.get(text)
         form = forms.forms.get(column) if forms else None
         if form is None:
-            if "=" not in text and text.isascii() and text.isprintable():
+            if "=" not in text and text.isascii() and text.isprintable() and "  " not in text:
                 # Each character stands for itself
+                if depends_on_next and text[0] == " ":
+                    is_relaxed = False
                 size = len(text)
                 if column + size <= _LINE:
                     column += size
@@ -142,25 +174,39 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
                     text = "=\r\n".join(lines)
                     column = len(lines[-1])
                 output.append(text)
+                relaxed_output.append(text)
                 depends_on_next = text[-1] in _DEPENDS_ON_NEXT
                 continue
             form = _cache.form(text, column, is_end=False)
-        if depends_on_next and form.starts_line:
-            raise _Unclear
-        output += form.texts
-        column = form.column
-        eight_bit += form.eight_bit
-        depends_on_next = text[-1] in _DEPENDS_ON_NEXT
+        texts, relaxed, column, more_eight_bit, first, is_open = form
+        if depends_on_next:
+            is_relaxed = not _continues_blanks(first) and is_relaxed
+        output += texts
+        relaxed_output += relaxed
+        eight_bit += more_eight_bit
+        depends_on_next = is_open
     forms = cached_pieces.get(last)
     form = forms.ends.get(column) if forms else None
     form = form or _cache.form(last, column, is_end=True)
-    if depends_on_next and form.starts_line:
-        raise _Unclear
+    if depends_on_next:
+        is_relaxed = not _continues_blanks(form.first) and is_relaxed
     eight_bit += form.eight_bit
     if not 0 < 2 * eight_bit <= length:  # the encoding may be 7bit or base64
         raise _Unclear
     output += form.texts
-    return "".join(output).encode("ascii")
+    relaxed_output += form.relaxed
+    relaxed_body = "".join(relaxed_output).encode("ascii") if is_relaxed else None
+    return "".join(output).encode("ascii"), relaxed_body
+
+
+def _continues_blanks(first: str) -> bool:
+    """Tell whether a piece with this first character may go on with the blanks before it.
+
+    Raises :class:`_Unclear` for a line end, before which blanks are encoded.
+    """
+    if first in _LINE_ENDS:
+        raise _Unclear
+    return first in " \t"
 
 
 def _parts(column: int, size: int) -> Iterator[slice]:

@@ -63,7 +63,7 @@ def build(sample: Sample) -> bytes:
         encode_header("List-Unsubscribe", UNSUBSCRIBE),
         encode_header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
     ]
-    return build_message(headers, text=sample.text, html=sample.html, boundary_seed="4711")
+    return build_message(headers, text=sample.text, html=sample.html, boundary_seed="4711").data
 
 
 def _line(rng: random.Random, indent: int) -> str:

@@ -76,7 +76,17 @@ def test_dkimpy_verifies_every_message_the_service_builds(
         encode_header("Subject", subject),
     ]
     message = build_message(headers, text=text, html=html, boundary_seed="1")
-    assert verifies(SIGNER.sign(message, NOW) + message)
+    assert verifies(SIGNER.sign(message.data, NOW) + message.data)
+
+
+def test_a_relaxed_body_of_the_caller_is_signed_as_it_is() -> None:
+    message = build_message(
+        [b"From: a@example.test\r\n"], text=["  é\n\t ", "x", "  y\n\n"], boundary_seed="1"
+    )
+    assert message.relaxed_body
+    signature = SIGNER.sign(message.data, NOW, message.relaxed_body)
+    assert signature == SIGNER.sign(message.data, NOW)
+    assert signature != SIGNER.sign(message.data, NOW, b"another\r\n")
 
 
 @pytest.mark.parametrize(

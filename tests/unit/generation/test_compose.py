@@ -25,7 +25,7 @@ def built(to: dict[str, str] = TO, **fields: Any) -> bytes:
     files = {name: fields.pop(name, ()) for name in ("attachments", "inline_images")}
     details: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"} | fields
     bodies = {name: literal(details[name]) for name in BODIES if details.get(name)}
-    return compose(Rendered(**(details | bodies)), to, ID, INJECTED, **files)
+    return compose(Rendered(**(details | bodies)), to, ID, INJECTED, **files).data
 
 
 def message(to: dict[str, str] = TO, **fields: Any) -> EmailMessage:

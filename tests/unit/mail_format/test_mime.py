@@ -6,15 +6,17 @@ from base64 import b64decode, b64encode
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.dkim.canonicalization import relaxed_body, split_message
+from chalicelib.mail_format import mime
 from chalicelib.mail_format.content_ids import content_id
 from chalicelib.mail_format.headers import encode_header
-from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError, build_message
+from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
 from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
 HEADERS = [b"From: a@example.test\r\n", b"Subject: x\r\n"]
@@ -22,6 +24,10 @@ PIXEL = b64encode(b"\x89PNG pixel").decode()
 TYPES = ["application/pdf", 'text/csv; charset=utf-8; header="present"', "image/png", "x/y"]
 NAME = ONE_LINE.filter(lambda name: 0 < len(name.encode()) <= 255)
 CID = NAME.filter(lambda name: not set("<>") & set(name) and name == name.strip() != "")
+
+
+def build_message(headers: list[bytes], **parts: Any) -> bytes:
+    return mime.build_message(headers, **parts).data
 
 
 def parse(message: bytes) -> EmailMessage:
@@ -194,6 +200,44 @@ def test_a_file_name_is_never_taken_for_an_encoded_word() -> None:
     message = build_message(HEADERS, text="x", attachments=[file], boundary_seed="1")
     assert b"=?" not in message
     assert filename_of(next(iter(parse(message).iter_attachments()))) == file.name
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["é", "é\n", "Dear ", " x", "a  b", "  ", "\t", "\n", "\r\n", ".", "= \n", "x" * 73]
+    )
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=60),
+    max_size=8,
+)
+
+
+@examples(1000)
+@given(PIECES, st.none() | PIECES)
+def test_the_relaxed_body_is_that_of_the_message(text: list[str], html: list[str] | None) -> None:
+    message = mime.build_message(HEADERS, text=text, html=html, boundary_seed="1")
+    if message.relaxed_body is not None:
+        _, start = split_message(message.data)
+        assert message.relaxed_body == b"".join(relaxed_body(message.data, start))
+
+
+@pytest.mark.parametrize("html", [None, ["<p>\n  é", "Ann", "  </p>\n\n"]])
+def test_the_relaxed_body_of_texts_in_pieces_is_known(html: list[str] | None) -> None:
+    text = ["Dear  ", "Ann B", ",\n\n  \té is = ", "x", "\n \n\n"]
+    assert mime.build_message(HEADERS, text=text, html=html, boundary_seed="1").relaxed_body
+
+
+@pytest.mark.parametrize("pieces", [["é ", " x", "y"], ["x ", " é", "y"], ["é ", "\tx=", "y"]])
+def test_blanks_across_pieces_leave_the_relaxed_body_unknown(pieces: list[str]) -> None:
+    message = mime.build_message(HEADERS, text=pieces, boundary_seed="1")
+    assert message.relaxed_body is None
+
+
+@pytest.mark.parametrize(
+    "files", [{"attachments": [pdf("a  b.pdf")]}, {"inline_images": [png("a  b")]}]
+)
+def test_the_relaxed_body_of_a_message_with_files_is_unknown(files: dict[str, Any]) -> None:
+    message = mime.build_message(HEADERS, html=["A text, é", "x"], boundary_seed="1", **files)
+    assert message.relaxed_body is None
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:

@@ -134,7 +134,7 @@ def test_messages_that_the_service_builds_are_accepted(text: str, html: str) -> 
     message = build_message(
         [encode_header("Subject", "x")], text=text, html=html, amp_html="a", boundary_seed="1"
     )
-    assert [part.content_type for part in rfc822.check(message)] == [
+    assert [part.content_type for part in rfc822.check(message.data)] == [
         "multipart/alternative",
         "text/plain",
         "text/x-amp-html",
