@@ -43,11 +43,11 @@ async function load(id, signal) {
   return { transmission: transmission || null, counts: byType ? FATES.map(([, types]) => count(types)) : null };
 }
 
-/** How far a transmission is: `{total, ended, over}`. */
+/** How far a transmission is: `{total, ended, over}`. Without counts, nothing is seen to happen after its generation. */
 function extent({ transmission, counts }, report) {
   const total = transmission?.num_rcpts ?? report?.accepted ?? 0;
   const ended = counts ? counts.slice(0, FINAL).reduce((sum, each) => sum + each, 0) : 0;
-  const over = transmission?.state === "Canceled" || (total > 0 && ended >= total);
+  const over = transmission?.state === "Canceled" || (counts ? total > 0 && ended >= total : transmission?.state === "Success" || !transmission);
   return { total, ended: Math.min(total, ended), over };
 }
 
@@ -100,7 +100,7 @@ function Fates({ id, data, report, reload }) {
     if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled")) reload();
   };
   const activity = (events) => pageHref(["activity"], { transmissions: id, hours: "240", events });
-  return html`<${Card} title=${over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
+  return html`<${Card} title=${!counts ? "State" : over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
       ${transmission?.state === "submitted" && may("transmissions/modify") && html`<${Button} kind="small danger" icon="ban" onClick=${cancel}>Cancel<//>`}</span>`}><div class="stack">
       ${counts && html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`}
       ${transmission && html`<dl class="facts"><dt>Id</dt><dd><${Copyable} text=${id} /></dd><dt>Recipients</dt><dd class="num">${number(transmission.num_rcpts)}</dd><dt>Generated</dt><dd class="num">${number(transmission.num_generated ?? 0)}</dd>

@@ -80,6 +80,8 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "pool-add": ("pools", ("Add IP pool",)),
     "pool-change": ("pools", ("Change Newsletters",)),
     "pool-delete": ("pools", ("Delete Newsletters",)),
+    "ip-change": ("pools", ("Change 192.0.2.10",)),
+    "ip-days": ("pools", ("Days 192.0.2.10",)),
     "seeding-set-up": ("seeding", ("Set up",)),
     "rule-add": ("failures", ("Add rule",)),
     "rule-change": ("failures", ("Change the rule for *",)),

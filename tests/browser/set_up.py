@@ -58,6 +58,12 @@ def set_up(service: Service) -> None:
         assert response.status == 200, response.body
 
 
+def sending_ip(service: Service) -> None:
+    """Add an IP that warms up."""
+    ip = ("192.0.2.10", "mail.example.com", "--pool", "newsletters", "--auto-warmup")
+    service.operate("add-sending-ip", "1", *ip)
+
+
 def ab_test(service: Service) -> None:
     """Schedule a test of two published templates, which runs at once."""
     second = {**_TEMPLATE, "id": "receipt-short", "name": "Short receipt"}

@@ -142,6 +142,28 @@ def test_a_key_that_may_not_send_is_told_so_and_still_sees_what_was_sent(
     expect(page.get_by_text("Only to be read")).to_be_visible()
 
 
+def test_a_key_without_events_does_not_ask_again_once_all_is_generated(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    transmission = service.send("quiet@grants.example")
+    path = f"/api/v1/transmissions/{transmission}"
+
+    def state() -> object:
+        return service.request("GET", path).json["results"]["transmission"]["state"]
+
+    eventually(lambda: state() == "Success")
+    body = {"label": "Quiet", "grants": ["transmissions/view", "transmissions/modify"]}
+    key = service.request("POST", "/api/v1/api-keys", body).json["results"]["key"]
+    console = open_console(key=key)
+    console.page.clock.install()
+    requests: list[str] = []
+    console.page.on("request", lambda each: requests.append(each.url))
+    page = console.open(f"send/{transmission}")
+    expect(page.get_by_role("heading", name="State")).to_be_visible()
+    page.clock.run_for(120_000)
+    assert len([each for each in requests if each.endswith(path)]) == 1
+
+
 def test_an_ip_pool_is_one_of_those_that_there_are(console: Console, service: Service) -> None:
     page = console.open("send")
     page.get_by_label("IP pool").select_option("Default")

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.browser.console import Console
-from tests.journey.service import ROOT, Service, eventually
+from tests.journey.service import Service, eventually
 
 
 def result(service: Service, path: str) -> Any:
     """Return what the API says."""
     return service.request("GET", f"/api/v1/{path}").json["results"]
-
-
-def operate(service: Service, *arguments: str) -> None:
-    """Run the operator's tool."""
-    subprocess.run(
-        [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
-        cwd=ROOT,
-        env=os.environ | {"DATA_DIR": str(service.data_dir)},
-        check=True,
-    )
 
 
 def test_options_of_the_account_are_changed(console: Console, service: Service) -> None:
@@ -97,7 +84,7 @@ def test_a_pool_gets_an_overflow_pool_and_an_ip_of_another_pool(
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Overflow")).to_be_visible()
     added = ("192.0.2.77", "mail.pools.example", "--pool", "overflow", "--auto-warmup")
-    operate(service, "add-sending-ip", "1", *added)
+    service.operate("add-sending-ip", "1", *added)
     page.reload()
     page.get_by_role("button", name="Change 192.0.2.77").click()
     dialog = page.get_by_role("dialog", name="Change 192.0.2.77")
@@ -134,7 +121,7 @@ def test_a_pool_gets_an_overflow_pool_and_an_ip_of_another_pool(
     question.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="Orders")).to_have_count(0)
     expect(page.get_by_role("list", name="IPs of Default")).to_contain_text("192.0.2.77")
-    operate(service, "remove-sending-ip", "1", "192.0.2.77")
+    service.operate("remove-sending-ip", "1", "192.0.2.77")
 
 
 def test_inline_seeding_is_set_up_and_switched_on(console: Console, service: Service) -> None:

@@ -10,6 +10,7 @@ from tests.browser.set_up import (
     api_key,
     failure_rules,
     receiver_with_a_request,
+    sending_ip,
     set_up,
     suppressed,
     webhook_with_a_batch,
@@ -86,6 +87,7 @@ def fill(service: Service) -> dict[str, str]:
     """Send mail that meets every fate; return the views' addresses once its events are there."""
     set_up(service)
     api_key(service)
+    sending_ip(service)
     ab_test(service)
     ab_test_with_versions(service)
     failure_rules(service)

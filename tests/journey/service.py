@@ -126,6 +126,19 @@ class Service:
             )
         eventually(self._is_ready)
 
+    def operate(self, *arguments: str) -> str:
+        """Run the operator's tool on the service and return what it prints."""
+        process = subprocess.run(
+            [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "DATA_DIR": str(self.data_dir)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert process.returncode == 0, process.stderr
+        return process.stdout
+
     def _is_ready(self) -> bool:
         assert self.process is not None
         if self.process.poll() is not None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import smtplib
 import ssl
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from typing import Any
@@ -14,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.http_response import Response
-from tests.journey.service import KEY, ROOT, Service, eventually
+from tests.journey.service import KEY, Service, eventually
 
 GRANTS = ["transmissions/modify", "smtp/inject", "message_events/view"]
 
@@ -56,20 +53,6 @@ def used_today(service: Service) -> int:
     """Return the number of recipients that the account has used today."""
     response = service.request("GET", "/api/v1/account?include=usage")
     return response.json["results"]["usage"]["day"]["used"]
-
-
-def operate(service: Service, *arguments: str) -> str:
-    """Run the operator's tool on the service and return what it prints."""
-    process = subprocess.run(
-        [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "DATA_DIR": str(service.data_dir)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    return process.stdout
 
 
 @pytest.mark.spec("4.5-t1")
@@ -153,7 +136,7 @@ def test_a_daily_limit_set_by_an_operator_holds_exactly(own_service: Service) ->
     own_service.start(KEY_CACHE_SECONDS="0")
     assert post(own_service, "first@inbox.test", KEY).status == 200
     eventually(lambda: used_today(own_service) == 1)
-    operate(own_service, "set-plan", "1", "--daily", "21")
+    own_service.operate("set-plan", "1", "--daily", "21")
     with ThreadPoolExecutor(12) as pool:
         responses = list(
             pool.map(lambda n: post(own_service, f"race-{n}@inbox.test", KEY), range(60))
@@ -171,7 +154,7 @@ def test_another_account_sees_nothing_of_the_first(
     service: Service,
 ) -> None:
     output = dict(
-        line.rsplit(" ", 1) for line in operate(service, "create-account", "Other Ltd").splitlines()
+        line.rsplit(" ", 1) for line in service.operate("create-account", "Other Ltd").splitlines()
     )
     key, number = output["key"], output["account"]
     account = service.request("GET", "/api/v1/account", key=key).json["results"]
@@ -179,6 +162,6 @@ def test_another_account_sees_nothing_of_the_first(
     assert service.request("GET", "/api/v1/subaccounts", key=key).json["results"] == []
     assert service.request("GET", "/api/v1/events/message", key=key).json["total_count"] == 0
     assert post(service, "foreign@inbox.test", key).json["errors"][0]["code"] == "7001"
-    assert f"{number}\tactive\tstandard\tOther Ltd" in operate(service, "list-accounts")
-    operate(service, "revoke-key", number, output["key id"])
+    assert f"{number}\tactive\tstandard\tOther Ltd" in service.operate("list-accounts")
+    service.operate("revoke-key", number, output["key id"])
     eventually(lambda: service.request("GET", "/api/v1/account", key=key).status == 401)

@@ -15,7 +15,6 @@ from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, 
 from infrastructure.local.supervisor.environment import InternalPorts
 from tests.http_target import Reply, Target, serving
 from tests.journey.service import KEY, Service, eventually
-from tests.journey.test_accounts import operate
 
 QUEUES = (
     *("generation", "small-sends", "delivery", "events", "ingest"),
@@ -71,7 +70,7 @@ def poisoned(apart: Service) -> Service:
 @pytest.fixture(scope="module")
 def other_key(apart: Service) -> str:
     """The key of another account, which has a sending domain."""
-    lines = operate(apart, "create-account", "Other Ltd").splitlines()
+    lines = apart.operate("create-account", "Other Ltd").splitlines()
     key = dict(line.rsplit(" ", 1) for line in lines)["key"]
     path = "/api/v1/sending-domains"
     for each, body in (
@@ -166,4 +165,4 @@ def test_slow_mail_hosts_of_one_account_hold_up_no_other(apart: Service, other_k
 def test_poison_messages_end_in_the_dead_letter_queues_and_are_listed(poisoned: Service) -> None:
     counts = {queue: len(BODIES) for queue in QUEUES}
     listing = "".join(f"{queue}\t{count}\n" for queue, count in sorted(counts.items()))
-    assert eventually(lambda: operate(poisoned, "list-dead-letters") == listing)
+    assert eventually(lambda: poisoned.operate("list-dead-letters") == listing)
