@@ -4,7 +4,7 @@ import { exchange } from "../core/api.js";
 import { exampleOf, LANGUAGES } from "../core/api-examples.js";
 import { rowsOf, textOf, typeOf } from "../core/description.js";
 import { route, setQuery } from "../core/router.js";
-import { key } from "../core/session.js";
+import { key, subaccount } from "../core/session.js";
 import { Badge, Button, TabPanel, Tabs, TextField } from "../parts/controls.js";
 import { Code, Json } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -13,11 +13,12 @@ import { ErrorBox } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
 
 const LANGUAGE_TABS = Object.entries(LANGUAGES).map(([id, [name]]) => [id, name]);
+const SUBACCOUNT = "X-SVC-SUBACCOUNT";
 const isFilled = ([, value]) => value !== "";
 
 export function Operation({ operation }) {
   const { method, path, parameters, bodies } = operation;
-  const [values, setValues] = useState({});
+  const [values, setValues] = useState({ [SUBACCOUNT]: subaccount.value });
   const [body, setBody] = useState(bodies[0]?.example === undefined ? "" : JSON.stringify(bodies[0].example, null, 2));
   const call = callOf(operation, values, body);
   return html`<div class="stack api-operation"><section class="card"><div class="body stack"><h2>${operation.summary}</h2>
@@ -46,7 +47,7 @@ function Try({ operation, call, values, setValues, body, setBody }) {
     event.preventDefault();
     if (call.method !== "GET" && !(await confirm({ title: `Send ${call.method}?`, text: "It changes this account for real.", action: "Send" }))) return;
     setBusy(true);
-    const headers = { ...call.headers, ...(call.body && { "Content-Type": call.mediaType }) };
+    const headers = { [SUBACCOUNT]: null, ...call.headers, ...(call.body && { "Content-Type": call.mediaType }) };
     setAnswer(await exchange(call.method, call.path, { query: call.query, headers, body: call.body || undefined }).catch((error) => ({ error })));
     setBusy(false);
   };

@@ -5,7 +5,7 @@ import { operationsOf } from "../core/description.js";
 import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { local } from "../core/service.js";
-import { key } from "../core/session.js";
+import { key, subaccount } from "../core/session.js";
 import { Button, SearchField } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { useNarrow } from "../parts/list.js";
@@ -42,7 +42,7 @@ function Operations({ documents, hasList }) {
       ${tags.map((tag) => html`<section key=${tag}><h2>${tag}</h2><ul>${matching.filter((each) => each.tag === tag).map((each) => html`<li key=${each.id}>
         <a href=${address(each)} aria-current=${each === current ? "page" : undefined}><span class="method ${each.method.toLowerCase()}">${each.method}</span><span>${each.summary}</span></a></li>`)}</ul></section>`)}
       ${matching.length === 0 && html`<p class="pane-note soft">No operation matches.</p>`}</nav>`}
-    ${current ? html`<${Operation} key=${current.id} operation=${current} />` : html`<${Welcome} document=${documents[0]} />`}</div>`;
+    ${current ? html`<${Operation} key=${`${current.id} ${subaccount.value}`} operation=${current} />` : html`<${Welcome} document=${documents[0]} />`}</div>`;
 }
 
 function Welcome({ document }) {

@@ -65,6 +65,31 @@ def test_it_is_for_everybody_and_docs_leads_to_it(console: Console) -> None:
     page.close()
 
 
+def test_a_request_is_for_the_subaccount_that_the_console_acts_for(
+    console: Console, service: Service
+) -> None:
+    body = {"name": "Acting", "setup_api_key": False}
+    subaccount = service.request("POST", "/api/v1/subaccounts", body).json["results"][
+        "subaccount_id"
+    ]
+    page = console.open("api/get_suppression_list")
+    page.reload()  # the subaccounts are read once
+    page.get_by_label("Act for").select_option("Acting")
+    expect(page.get_by_label("X-SVC-SUBACCOUNT")).to_have_value(str(subaccount))
+    example = page.get_by_role("tabpanel").locator("pre")
+    expect(example).to_contain_text(f"X-SVC-SUBACCOUNT: {subaccount}")
+    requests: list[dict[str, str]] = []
+    page.on("request", lambda each: requests.append(each.headers))
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("status", name="Answer")).to_contain_text("200")
+    page.get_by_label("X-SVC-SUBACCOUNT").fill("")
+    with page.expect_request("**/suppression-list") as request:
+        page.get_by_role("button", name="Send", exact=True).click()
+    assert requests[0]["x-svc-subaccount"] == str(subaccount)
+    assert "x-svc-subaccount" not in request.value.headers
+    expect(example).not_to_contain_text("X-SVC-SUBACCOUNT")
+
+
 def test_a_narrow_screen_has_the_list_or_the_operation(console: Console) -> None:
     page = console.open("api")
     page.set_viewport_size({"width": 360, "height": 780})
