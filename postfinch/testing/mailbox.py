@@ -13,6 +13,7 @@ from postfinch.testing.waiting import TIMEOUT, wait_for
 
 Event = dict[str, Any]
 _PATH = "/local/mailbox"
+_NOT_DELIVERED = "bounce,delay,policy_rejection,generation_failure,generation_rejection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +181,25 @@ class Mailbox:
     def wait_for(self, *, to: str = "*", subject: str = "*", timeout: float = TIMEOUT) -> Message:
         """Wait for a message to an address, or with a subject; ``*`` stands for any characters.
 
-        Raises :class:`NeverHappened`, whose text lists the messages that there are.
+        Raises :class:`NeverHappened`, whose text lists the messages that there are, and those that
+        were refused, deferred or not generated, with the reason.
         """
 
         def look() -> Message | None:
             return next(iter(self.messages(to=to, subject=subject)), None)
 
         def instead() -> str:
-            others = "".join(f"\n  {message!r}" for message in self) or "\n  no mail at all"
+            there = [*map(repr, self), *self._not_delivered()] or ["no mail at all"]
+            others = "".join(f"\n  {each}" for each in there)
             return f"no mail to {to} with subject {subject} within {timeout} s, but:{others}"
 
         return wait_for(look, timeout, instead)
+
+    def _not_delivered(self) -> Iterator[str]:
+        owner = self._query["subaccount"]
+        events = self._api.get("/events/message", events=_NOT_DELIVERED, subaccounts=owner)
+        for event in reversed(events):
+            yield f"{event['type']} of mail to {event['rcpt_to']}: {event.get('raw_reason', '')}"
 
     def clear(self) -> None:
         """Delete the messages of this test."""

@@ -40,6 +40,8 @@ class SharedService:
         self._settings = settings
         self._data_dir = folder / "data"
         self._users_file = folder / "users.json"
+        # Of the process that started it, for as long as the service is this process's to wait for
+        self._started: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
 
     def join(self) -> LocalService:
@@ -59,6 +61,9 @@ class SharedService:
             self._write(users)
             if not users:
                 self._stop()
+        if self._started and self._started.poll() is None:
+            # Others still use it, and Python would warn of a child that nobody waited for
+            self._started.returncode = 0
 
     def _start(self) -> LocalService:
         shutil.rmtree(self._data_dir, ignore_errors=True)
@@ -68,7 +73,7 @@ class SharedService:
         environment |= self._settings
         output = self._folder / "service.log"
         with output.open("wb") as log:
-            process = subprocess.Popen(
+            self._started = process = subprocess.Popen(
                 local_service.command(),
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -80,6 +85,7 @@ class SharedService:
         while (service := local_service.find(self._data_dir)) is None:
             if process.poll() is not None or time.monotonic() > deadline:
                 process.kill()
+                process.wait()
                 end = output.read_text(errors="replace")[-2000:]
                 raise NotStarted(f"Postfinch did not start:\n{end}")
             time.sleep(_PAUSE)

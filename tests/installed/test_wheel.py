@@ -127,7 +127,7 @@ def test_the_fixture_serves_the_tests_of_other_programs(
     # Settings of the tested program concern nobody else
     environment = installed.environment | {"SECRET_KEY": "of-the-program", "API_KEY": "another"}
     done = subprocess.run(
-        [python, "-m", "pytest", "-q", *options, str(tmp_path)],
+        [python, "-W", "error", "-m", "pytest", "-q", *options, str(tmp_path)],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
