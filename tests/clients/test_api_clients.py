@@ -72,7 +72,8 @@ def test_nodemailer_sends_over_the_api(
     assert (attachment.get_filename(), attachment.get_content()) == ("notes.txt", "kept")
     assert messages["Grüße"]["Cc"] == "carl+transport@inbox.test"
     service.arrived("carl+transport@inbox.test")
-    (event,) = service.events(transmissions=results["message"]["messageId"], recipients=to)[-1:]
+    number = results["message"]["messageId"]
+    event = eventually(lambda: service.events(transmissions=number, recipients=to))[0]
     assert event["campaign_id"] == "clients"
 
 
