@@ -107,9 +107,10 @@ def test_a_wait_that_fails_tells_what_there_was_instead(postfinch: TestAccount) 
     message = postfinch.mailbox.wait_for()
     with pytest.raises(NeverHappened, match=r"<Message to somebody@shop.test: 'For somebody'>"):
         postfinch.mailbox.wait_for(to="nobody@shop.test", timeout=0.1)
+    events = postfinch.webhooks  # it is told what happens from now on
     postfinch.fail("unknown@*", code=550, text="5.1.1 nobody here")
     postfinch.send(to="unknown@shop.test", text="Hello", subject="For nobody")
-    postfinch.webhooks.wait_for(type="bounce")
+    events.wait_for(type="bounce")
     with pytest.raises(NeverHappened, match=r"bounce of mail to unknown@shop.test: 550 5.1.1 nob"):
         postfinch.mailbox.wait_for(to="unknown@*", timeout=0.1)
     message.wait_for_event("delivery")
