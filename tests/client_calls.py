@@ -28,6 +28,36 @@ def observed_calls(observe: Observer) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def after_each_call(act: Callable[[str], None]) -> Iterator[None]:
+    """Let ``act`` run when a request took effect, before its response is read.
+
+    It gets the name of the operation, and may end the process or change what is stored.
+    """
+
+    def observe(_: str, make: Call, operation: str, parameters: dict[str, Any]) -> Any:
+        try:
+            return make(operation, parameters)
+        finally:
+            act(operation)
+
+    with observed_calls(observe):
+        yield
+
+
+@contextmanager
+def before_calls_of(operation: str, act: Callable[[], None]) -> Iterator[None]:
+    """Let ``act`` run before each request of an operation (``UpdateItem``) is made."""
+
+    def observe(_: str, make: Call, each: str, parameters: dict[str, Any]) -> Any:
+        if each == operation:
+            act()
+        return make(each, parameters)
+
+    with observed_calls(observe):
+        yield
+
+
 def _observed(client: Any, observe: Observer) -> Call:
     make: Call = client._make_api_call
     service: str = client.meta.service_model.service_name

@@ -11,94 +11,19 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 import yaml
 from botocore.exceptions import ClientError
-from moto import backend_index
 from moto.backends import get_backend
-from moto.core import DEFAULT_ACCOUNT_ID, responses
-from moto.core import models as moto_models
-from moto.core.botocore_stubber import BotocoreStubber
-from moto.core.serialize import BaseJSONSerializer, ResponseSerializer
-from moto.dynamodb.models.dynamo_type import DynamoType
-from moto.sqs import models as sqs_models
+from moto.core import DEFAULT_ACCOUNT_ID
 
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from tests.client_calls import Call, observed_calls
+from tests.moto_requests import answer_requests
 
-_one_at_a_time = Lock()
-_respond: Any = BotocoreStubber.__call__
-
-
-def _respond_alone(*arguments: Any, **options: Any) -> Any:
-    """Let moto serve one request at a time: a transaction copies tables that others may change."""
-    with _one_at_a_time:
-        return _respond(*arguments, **options)
-
-
-BotocoreStubber.__call__ = _respond_alone  # type: ignore[method-assign]
-
-# moto also takes the place of the library `requests`, which takes most of the time of its start
-moto_models.RESPONSES_METHODS = []
-
-# moto lists the methods of a class for each request
-responses.method_names_from_class = cache(responses.method_names_from_class)
-
-# It also spells each attribute of a queue in lower case, letter by letter, for each request
-responses.camelcase_to_underscores = cache(responses.camelcase_to_underscores)
-sqs_models.camelcase_to_underscores = cache(sqs_models.camelcase_to_underscores)
-
-# Attribute values that are in a response as they are stored
-_PLAIN = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
-_serialize_structure: Any = BaseJSONSerializer._serialize_type_structure
-
-
-def _serialize_plainly(self: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
-    """Write plain attribute values as they are: moto looks for ten members under many names."""
-    if shape.name == "AttributeValue" and value:
-        value_type, content = (
-            (value.type, value.value)
-            if isinstance(value, DynamoType)
-            else next(iter(value.items()))
-        )
-        if value_type in _PLAIN:
-            self._default_serialize(serialized, {value_type: content}, shape, key)
-            return
-    _serialize_structure(self, serialized, value, shape, key)
-
-
-BaseJSONSerializer._serialize_type_structure = _serialize_plainly  # type: ignore[method-assign]
-
-_get_value: Any = ResponseSerializer.get_value
-
-
-def _get_value_plainly(self: Any, value: Any, key: str, shape: Any) -> Any:
-    """Return a member of a response that has its own name: moto looks under many others too."""
-    if type(value) is dict and key in value and not self._value_picker.response_transformers:
-        return value[key]
-    return _get_value(self, value, key, shape)
-
-
-ResponseSerializer.get_value = _get_value_plainly  # type: ignore[method-assign]
-
-# moto compares the address of each request with those of some three hundred services, in this order
-_SERVICES = ("dynamodb", "sqs", "s3", "kms")
-backend_index.backend_url_patterns.sort(key=lambda each: each[0] not in _SERVICES)
-
-# Fifty-two random letters for each request, which nobody reads
-responses.gen_amzn_requestid_long = lambda headers: headers.update({"x-amzn-requestid": "r"}) or "r"
-
-
-def _no_form(text: str, **options: Any) -> list[tuple[str, str]]:
-    """Parse a form, unless the text is JSON, in which moto looks for one."""
-    return [] if text.startswith("{") else parse_qsl(text, **options)
-
-
-responses.parse_qsl = _no_form
+answer_requests()
 
 TEMPLATE = Path(__file__).parent.parent / "infrastructure" / "template.yaml"
 
@@ -150,7 +75,6 @@ def provide_resources() -> None:
     dynamodb.tables, s3.buckets = deepcopy(_empty_resources[stage])
     for queue in declared("AWS::SQS::Queue"):
         sqs.create_queue(queue["QueueName"])
-    _refuse_long_keys(aws.dynamodb())
 
 
 def tables() -> Any:
@@ -178,28 +102,9 @@ def create_resources() -> None:
     for table in declared("AWS::DynamoDB::Table"):
         arguments: Any = {name: table[name] for name in keys if name in table}
         aws.dynamodb().create_table(**arguments, BillingMode="PAY_PER_REQUEST")
-    _refuse_long_keys(aws.dynamodb())
     for queue in declared("AWS::SQS::Queue"):
         aws.sqs().create_queue(QueueName=queue["QueueName"])
     aws.s3().create_bucket(Bucket=settings().bucket_name)
-
-
-def _refuse_long_keys(client: Any) -> None:
-    """Refuse keys that DynamoDB refuses, because its fakes accept them."""
-
-    def check(params: dict[str, Any], **_: Any) -> None:
-        keys = [params["Key"]] if "Key" in params else []
-        for action in params.get("TransactItems", []):
-            keys += [each["Key"] for each in action.values() if "Key" in each]
-        for table in params.get("RequestItems", {}).values():
-            if isinstance(table, dict):
-                keys += table["Keys"]
-        partition = params.get("ExpressionAttributeValues", {}).get(":pk")
-        for key in [*keys, *([{"pk": partition}] if partition else [])]:
-            for name, most in (("pk", 2048), ("sk", 1024)):
-                assert len(key.get(name, {"S": ""})["S"].encode()) <= most, f"too long: {name}"
-
-    client.meta.events.register("before-parameter-build.dynamodb", check, unique_id="long keys")
 
 
 class AwsRequest(NamedTuple):

@@ -115,7 +115,7 @@ def _reached(modules: list[str]) -> set[str]:
 
 @cache
 def _imported_by(module: str) -> tuple[str, ...]:
-    return tuple(_imports_of(module, ast.walk(_parsed(module))))
+    return tuple(_imports_of(module, _nodes(module)))
 
 
 def _imports_of(module: str, nodes: Any) -> Iterator[str]:
@@ -159,6 +159,12 @@ def _parsed(module: str) -> ast.Module:
 
 
 @cache
+def _nodes(module: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module: walking the tree takes longer than parsing it."""
+    return tuple(ast.walk(_parsed(module)))
+
+
+@cache
 def _access_of_module(module: str) -> Access:
     access = Access()
     if _is_of_core(module):
@@ -166,7 +172,7 @@ def _access_of_module(module: str) -> Access:
         access.tables |= {_table(node) for node in _calls(module) if _is_table(node)}
         return access
     _refuse_other_names(module)
-    for node in ast.walk(_parsed(module)):
+    for node in _nodes(module):
         if isinstance(node, ast.Attribute) and (name := _dotted(node)) in _CALLS:
             access.actions.add(_CALLS[name])
     for node in _calls(module):
@@ -182,7 +188,7 @@ def _access_of_module(module: str) -> Access:
 
 def _refuse_other_names(module: str) -> None:
     """Raise if the module uses what the core offers under names that are not looked for."""
-    for node in ast.walk(_parsed(module)):
+    for node in _nodes(module):
         if not isinstance(node, ast.ImportFrom) or not _is_of_core(_origin(module, node)):
             continue
         offering = _origin(module, node).rpartition(".")[2]
@@ -193,8 +199,7 @@ def _refuse_other_names(module: str) -> None:
                 raise UnreadableAccess(f"{module}: {ast.unparse(node)}")
     called = sum(_called(node) in _SENDS for node in _calls(module))
     mentions = sum(
-        isinstance(node, ast.Attribute) and _dotted(node) in _SENDS
-        for node in ast.walk(_parsed(module))
+        isinstance(node, ast.Attribute) and _dotted(node) in _SENDS for node in _nodes(module)
     )
     if mentions > called:
         raise UnreadableAccess(
@@ -207,7 +212,7 @@ def _is_of_core(module: str) -> bool:
 
 
 def _calls(module: str) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(_parsed(module)) if isinstance(node, ast.Call))
+    return (node for node in _nodes(module) if isinstance(node, ast.Call))
 
 
 def _called(node: ast.Call) -> str:

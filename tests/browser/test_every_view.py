@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.browser.console import LOOKS, NARROW, WIDE, Console
+from tests.browser.console import NARROW, WIDE, Console
 from tests.browser.dialogs import DIALOGS, open_dialog
 from tests.browser.views import fill
 from tests.journey.service import Service
@@ -24,6 +24,10 @@ _FAULTS = """(dialog) => [
     .filter(([text, button]) => text.right > button.left)
     .map(() => "a button covers code"),
 ]"""
+
+
+# Colours depend on the theme only, and what fits on the size only: each of them once
+LOOKS = [("light", NARROW), ("dark", WIDE)]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +52,7 @@ def test_every_view_is_accessible_and_within_its_window(
     assert problems == {name: [] for name in views}
 
 
-@pytest.mark.parametrize(("theme", "size"), [("light", NARROW), ("dark", WIDE)])
+@pytest.mark.parametrize(("theme", "size"), LOOKS)
 def test_every_dialog_is_accessible_and_within_its_window(
     theme: str,
     size: tuple[int, int],

@@ -23,7 +23,7 @@ import pytest
 from chalicelib import generation_queue
 from chalicelib.accounts import usage_window
 from chalicelib.accounts.store import usage
-from chalicelib.core import aws, clock, config_cache, due, queues
+from chalicelib.core import clock, config_cache, due, queues
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.http import Request
@@ -48,6 +48,7 @@ from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.idempotency import CLAIM_SECONDS
 from chalicelib.transmissions.submit import CONCERN
+from tests.client_calls import Call, observed_calls
 from tests.fake_cloud import queued, restore_tables, sqs_event, tables
 from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
@@ -111,20 +112,20 @@ class Process:
         self.in_window = is_reply
         raise Killed
 
-    def watch(self, monkeypatch: pytest.MonkeyPatch, host: MailHost) -> None:
+    @contextmanager
+    def watched(self, monkeypatch: pytest.MonkeyPatch, host: MailHost) -> Iterator[None]:
         """Count each AWS request, each host's reply and each journal line as a step."""
 
-        def before(params: dict[str, Any], **_: Any) -> None:
+        def observe(_: str, make: Call, operation: str, parameters: dict[str, Any]) -> Any:
             self.check_alive()
-            body = params["body"]
-            if isinstance(body, bytes) and b'"QueueUrl"' in body:
-                url = json.loads(body)["QueueUrl"]
-                self.sent_to.add(url.rpartition("/")[2].removeprefix(settings().queue("")))
+            if "QueueUrl" in parameters:
+                name = parameters["QueueUrl"].rpartition("/")[2]
+                self.sent_to.add(name.removeprefix(settings().queue("")))
+            try:
+                return make(operation, parameters)
+            finally:
+                self.step()
 
-        for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
-            hooks: Any = client.meta.events
-            hooks.register("before-call", before, unique_id="watch-before")
-            hooks.register("after-call", lambda **_: self.step(), unique_id="watch-after")
         real = FileJournal.record
 
         def record(journal: FileJournal, index: int, entry: Any) -> None:
@@ -135,13 +136,8 @@ class Process:
         monkeypatch.setattr(FileJournal, "record", record)
         host.before = lambda _: self.check_alive()
         host.after = lambda _: self.step(is_reply=True)
-
-    def unwatch(self) -> None:
-        """Remove the hooks from the clients, because other tests use the same clients."""
-        for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
-            hooks: Any = client.meta.events
-            hooks.unregister("before-call", unique_id="watch-before")
-            hooks.unregister("after-call", unique_id="watch-after")
+        with observed_calls(observe):
+            yield
 
 
 class World:
@@ -263,9 +259,8 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     time = Clock(CREATED / 1000, step=1e-4)
     with clock.use(time):
         make_sender()
-        process.watch(monkeypatch, host)
-        yield World(process, host, time)
-        process.unwatch()
+        with process.watched(monkeypatch, host):
+            yield World(process, host, time)
 
 
 def recorded_kinds(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:

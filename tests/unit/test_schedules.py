@@ -21,7 +21,7 @@ import app
 from chalicelib.ab_tests.model import COMPLETED
 from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
-from chalicelib.core import aws, clock, due, dynamo, ids, queues
+from chalicelib.core import clock, due, dynamo, ids, queues
 from chalicelib.core.due import Due
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -44,12 +44,14 @@ from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker.events import scheduled_event
+from tests.client_calls import after_each_call
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.ab_tests.examples import by_size
 from tests.unit.data_privacy.examples import send
 from tests.unit.events.examples import event_at
 from tests.unit.fleet.examples import an_ip
-from tests.unit.generation.examples import key_pair, make_sender
+from tests.unit.generation.examples import make_sender
+from tests.unit.key_pairs import PAIR
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
 from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
@@ -150,7 +152,7 @@ def data_of(number: int, _: Queued) -> list[Any]:
 
 def register_domains(number: int, at_ms: int) -> None:
     """Register a verified domain, which stays, and an unverified one, which is to be removed."""
-    key = DkimKey("s1", f"kept{number}.test", key_pair().public_b64, b"sealed")
+    key = DkimKey("s1", f"kept{number}.test", PAIR.public_b64, b"sealed")
     verified = DomainStatus(True, dkim_status="valid")
     sending_domain = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
     since = at_ms / 1000 - 14 * 86_400
@@ -243,7 +245,7 @@ def time(
     # The fake cloud's transactions are not safe for several threads.
     monkeypatch.setattr(recheck, "_THREADS", 1)
     for number in range(MOST_REQUESTS):
-        record = txt_record(key_pair().public_b64)
+        record = txt_record(PAIR.public_b64)
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
     with moving_clock(NOON / 1000) as moving:
         make_account()
@@ -271,19 +273,13 @@ def interrupted(after: int, intruder: Callable[[], None]) -> Iterator[list[str]]
     """Call ``intruder`` after request number ``after`` of the block; yield all requests."""
     requests: list[str] = []
 
-    def note(model: Any, **_: Any) -> None:
-        requests.append(model.name)
+    def note(operation: str) -> None:
+        requests.append(operation)
         if len(requests) == after:
             intruder()
 
-    clients: list[Any] = [aws.dynamodb(), aws.sqs(), aws.s3()]
-    for client in clients:
-        client.meta.events.register("after-call", note, unique_id="interrupted")
-    try:
+    with after_each_call(note):
         yield requests
-    finally:
-        for client in clients:
-            client.meta.events.unregister("after-call", unique_id="interrupted")
 
 
 def test_every_scheduled_function_is_called_and_is_tested_here() -> None:

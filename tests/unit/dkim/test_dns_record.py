@@ -10,10 +10,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from chalicelib.dkim.dns_record import BadRecord, matching_record, txt_record
-from chalicelib.dkim.key_pair import generate_key
+from tests.unit import key_pairs
 
-PUBLIC = generate_key(1024).public_b64
-OTHER = generate_key(1024).public_b64
+PUBLIC, OTHER = key_pairs.PAIR.public_b64, key_pairs.OTHER.public_b64
 KEY = load_der_public_key(b64decode(PUBLIC))
 PKCS1 = b64encode(KEY.public_bytes(Encoding.DER, PublicFormat.PKCS1)).decode()
 PEMS = [

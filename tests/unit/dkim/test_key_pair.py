@@ -22,10 +22,9 @@ from chalicelib.dkim.key_pair import (
     generate_key,
     public_from_private,
 )
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.linear_time import assert_linear
 
-PAIR = generate_key(1024)
-OTHER = generate_key(1024)
 KEY = load_pem_private_key(PAIR.private_pem.encode(), None)
 EC = generate_ec(SECP256R1())
 

@@ -18,10 +18,10 @@ from chalicelib.dkim.signing import DkimError, Signer, load_signer
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import build_message
 from tests.unit.dkim.examples import BODIES
+from tests.unit.key_pairs import PAIR
 from tests.unit.linear_time import assert_linear
 from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
-PAIR = generate_key(1024)
 SIGNER = Signer(PAIR.private_pem, "sel", "example.test")
 NOW = int(time())
 MESSAGE = b"From: a@example.test\r\nSubject: x\r\n\r\nbody\r\n"

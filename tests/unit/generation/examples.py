@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from chalicelib.core.reading import read_config
-from chalicelib.dkim.key_pair import KeyPair, generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.generation.faults import NotGenerated
@@ -15,6 +13,7 @@ from chalicelib.generation.message import Generator
 from chalicelib.generation.tracking_decorator import MessageTracking, TrackingDecorator
 from chalicelib.sending_domains import store as domains
 from chalicelib.transmissions.model import Transmission
+from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import CREATED, make_transmission
@@ -23,15 +22,9 @@ NAME = "mail.example.test"
 INJECTED = CREATED + 5000
 
 
-@cache
-def key_pair() -> KeyPair:
-    """Return the one key pair of all tests, because making one takes longer than most tests."""
-    return generate_key(1024)
-
-
 def signing(name: str = NAME, selector: str = "s1") -> DkimKey:
     """Return the key of a domain, sealed as it is stored."""
-    return sealed_key(key_pair(), selector, name)
+    return sealed_key(PAIR, selector, name)
 
 
 def make_sender(account: int = 1, **fields: Any) -> None:

@@ -32,10 +32,10 @@ from tests.unit.generation.examples import (
     NAME,
     failure,
     generator,
-    key_pair,
     make_sender,
     signing,
 )
+from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
@@ -233,7 +233,7 @@ class TestSubstitution:
 
 class TestSigning:
     def verifies(self, data: bytes) -> bool:
-        txt = txt_record(key_pair().public_b64).encode()
+        txt = txt_record(PAIR.public_b64).encode()
         return bool(judge.verify(data, dnsfunc=lambda *_, **__: txt))
 
     def test_a_message_is_signed_by_its_domain(self) -> None:

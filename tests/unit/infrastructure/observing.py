@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from types import ModuleType
@@ -154,19 +154,35 @@ class Observer:
             self._at_work.pop()
 
     def watch(self, patch: pytest.MonkeyPatch) -> None:
-        """Record every request from now on."""
+        """Record every request from now on, of the clients that are there and of later ones."""
         every_client: Any = BaseClient
         call = every_client._make_api_call
 
         @functools.wraps(call)
         def call_and_record(client: Any, operation: str, arguments: Json) -> Any:
-            if self._at_work:
-                service = client.meta.service_model.service_name
-                seen = self.seen.setdefault(self._at_work[-1], set())
-                seen.update(permissions_for(service, operation, arguments))
+            self._record(client, operation, arguments)
             return call(client, operation, arguments)
 
         patch.setattr(every_client, "_make_api_call", call_and_record)
+        clients: list[Any] = [aws.dynamodb(), aws.sqs()]
+        for client in clients:
+            patch.setattr(client, "_make_api_call", self._recorded(client))
+
+    def _recorded(self, client: Any) -> Callable[[str, Json], Any]:
+        """Return what makes and records the calls of a client whose requests are prepared."""
+        call = client._make_api_call
+
+        def call_and_record(operation: str, arguments: Json) -> Any:
+            self._record(client, operation, arguments)
+            return call(operation, arguments)
+
+        return call_and_record
+
+    def _record(self, client: Any, operation: str, arguments: Json) -> None:
+        if self._at_work:
+            service = client.meta.service_model.service_name
+            seen = self.seen.setdefault(self._at_work[-1], set())
+            seen.update(permissions_for(service, operation, arguments))
 
 
 def clear_all_caches() -> None:

@@ -41,7 +41,6 @@ from tests.unit.core.gateway_events import event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.event_export.aws_targets import ARNS, make_targets
-from tests.unit.generation.examples import key_pair
 from tests.unit.inbound.samples import dsn, group
 from tests.unit.infrastructure.observing import (
     Observer,
@@ -51,6 +50,7 @@ from tests.unit.infrastructure.observing import (
     covers,
 )
 from tests.unit.ingest.examples import batch_body, outside_event
+from tests.unit.key_pairs import PAIR
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
 from tests.unit.zones import Zone, served_zone
@@ -349,7 +349,7 @@ def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
     """Give each schedule work that is due, and call it."""
     patch.setattr(recheck, "_THREADS", 1)
     for zone in served_zone(patch):
-        record = ("TXT", txt_record(key_pair().public_b64))
+        record = ("TXT", txt_record(PAIR.public_b64))
         zone.set("s1._domainkey.kept1.test", record)
         time = Clock(schedules.NOON / 1000)
         with clock.use(time):

@@ -17,6 +17,7 @@ from chalicelib.events.model import Event
 from chalicelib.ingest import batches, failures, store
 from chalicelib.ingest.worker import ingest_batch
 from chalicelib.recording.worker import record_batch
+from tests.client_calls import after_each_call
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 from tests.unit.events.examples import NINE
 from tests.unit.ingest.examples import NOW, accept, large_events, outside_event, process
@@ -126,21 +127,17 @@ def test_a_worker_that_dies_anywhere_loses_nothing(monkeypatch: pytest.MonkeyPat
     while True:
         kill_at, requests = next(steps), Counter[str]()
 
-        def step(requests: Counter[str] = requests, kill_at: int = kill_at, **_: Any) -> None:
+        def step(_: str, requests: Counter[str] = requests, kill_at: int = kill_at) -> None:
             requests["all"] += 1
             if requests["all"] == kill_at:
                 raise Killed
 
-        for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
-            client.meta.events.register("after-call", step, unique_id="step")
         try:
-            ingest_batch(sqs_event([body]))
+            with after_each_call(step):
+                ingest_batch(sqs_event([body]))
             break
         except Killed:
             deaths += 1
-        finally:
-            for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
-                client.meta.events.unregister("after-call", unique_id="step")
     assert deaths > 5
     record(queued("events"))
     assert search_messages(1, {"per_page": "1"}).total == 21

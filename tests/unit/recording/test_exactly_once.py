@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.store import usage
-from chalicelib.core import aws, clock
+from chalicelib.core import clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.delta import Delta
@@ -26,6 +26,7 @@ from chalicelib.metrics.rollup import Sending, injected, roll_up_pending
 from chalicelib.metrics.store import dimension_values
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
+from tests.client_calls import after_each_call
 from tests.fake_cloud import queued, sqs_event
 from tests.unit.calling import Client
 from tests.unit.metrics import recount
@@ -53,17 +54,13 @@ class Process:
     def running(self) -> Iterator[None]:
         """Count requests within the block."""
 
-        def after(**_: Any) -> None:
+        def after(_: str) -> None:
             self.steps += 1
             if self.steps == self.kill_at:
                 raise Killed
 
-        client: Any = aws.dynamodb()
-        client.meta.events.register("after-call", after, unique_id="kill")
-        try:
+        with after_each_call(after):
             yield
-        finally:
-            client.meta.events.unregister("after-call", unique_id="kill")
 
     def do(self, work: Callable[[], Any]) -> bool:
         """Do some work in a process with empty caches; tell whether it survived."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from botocore.client import BaseClient
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.accounts.store import accounts, usage
@@ -21,6 +20,7 @@ from chalicelib.subaccounts import store as subaccounts
 from relay.backend import Envelope, Identity
 from relay.errors import LoginRefused, Refusal
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
+from tests.client_calls import observed_calls
 from tests.fake_cloud import aws_requests, queued_work
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import limit, make_account, make_domain, make_key, make_subaccount
@@ -275,11 +275,12 @@ def test_all_copies_count_against_a_limit() -> None:
 
 
 @pytest.fixture
-def _without_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> NoReturn:
+def _without_cloud() -> Iterator[None]:
+    def fail(*_: object) -> NoReturn:
         raise EndpointConnectionError(endpoint_url="http://nowhere")
 
-    monkeypatch.setattr(BaseClient, "_make_api_call", fail)
+    with observed_calls(fail):
+        yield
 
 
 @pytest.mark.usefixtures("_without_cloud")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from chalicelib.core import clock
-from chalicelib.dkim.key_pair import generate_key, read_public
+from chalicelib.dkim.key_pair import read_public
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.sending_domains.dkim_request import (
     DkimBody,
@@ -22,9 +22,9 @@ from chalicelib.sending_domains.dkim_request import (
     imported_key,
 )
 from chalicelib.sending_domains.view import dkim_key_view
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.sending_domains.requests import error_of
 
-PAIR, OTHER = generate_key(1024), generate_key(1024)
 PKCS1 = (
     load_pem_private_key(PAIR.private_pem.encode(), None)
     .private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())

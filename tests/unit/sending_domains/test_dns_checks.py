@@ -8,7 +8,7 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.dns_checks import Outcome, check_cname, check_dkim, check_mx
 from tests.unit.zones import Zone
 
-LONG = generate_key(4096).public_b64
+LONG = generate_key(2048).public_b64
 KEY = DkimKey("Sel", "a.test", LONG, b"")
 
 

@@ -10,7 +10,6 @@ from chalicelib.core import defaults, due
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.dkim.key_pair import generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import recheck, store
 from chalicelib.sending_domains.further_keys import store as further_keys
@@ -19,10 +18,11 @@ from chalicelib.sending_domains.lookup import check_usable
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.recheck import reverify_due
 from tests.fake_cloud import aws_requests
+from tests.unit.key_pairs import PAIR
 from tests.unit.sending_domains.examples import domain
 from tests.unit.zones import Zone
 
-PUBLIC = generate_key(1024).public_b64
+PUBLIC = PAIR.public_b64
 NAME = "mail.example.test"
 RECORD = f"s1._domainkey.{NAME}"
 SYSTEM = "postfinch.test"

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.core import clock, defaults, due
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.dkim.key_pair import generate_key, read_public
+from chalicelib.dkim.key_pair import read_public
 from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import service, store
 from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
@@ -19,12 +19,12 @@ from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import create_domain, update_domain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import TrackingDomain
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import VERIFIED, domain
 from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.zones import Zone
 
-PAIR, OTHER = generate_key(1024), generate_key(1024)
 NAME = "mail.example.test"
 NOW = 1_769_850_000.0
 
@@ -96,9 +96,7 @@ def test_a_key_in_the_request_is_stored_and_not_shown_in_the_response() -> None:
 
 @pytest.mark.spec("2.5-r1")
 def test_a_key_that_cannot_be_used_keeps_the_domain_from_being_created() -> None:
-    error = create_refusal(
-        dkim={"private": PAIR.private_pem, "public": generate_key(1024).public_b64}
-    )
+    error = create_refusal(dkim={"private": PAIR.private_pem, "public": OTHER.public_b64})
     assert (error["status"], error["code"]) == (422, "1300")
     assert "do not match" in error["description"]
     assert store.get(NAME) is None

@@ -10,19 +10,19 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.dkim.key_pair import generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store, verification
 from chalicelib.sending_domains.lookup import mail_domain
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import verify_domain
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.conftest import Outbox
 from tests.unit.sending_domains.examples import domain
 from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.zones import Zone
 
-PUBLIC = generate_key(1024).public_b64
+PUBLIC = PAIR.public_b64
 NAME = "mail.example.test"
 KEY = DkimKey("s1", NAME, PUBLIC, b"sealed")
 RECORD = f"s1._domainkey.{NAME}"
@@ -191,7 +191,7 @@ def test_a_key_that_replaces_the_checked_key_meanwhile_stays_unverified(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
-    other = DkimKey("s2", NAME, generate_key(1024).public_b64, b"sealed")
+    other = DkimKey("s2", NAME, OTHER.public_b64, b"sealed")
     before = load()
     real = verification.check_dns
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.store import usage
 from chalicelib.accounts.store.allowance import Unlimited
-from chalicelib.core import aws, due, queues
+from chalicelib.core import due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
@@ -21,6 +21,7 @@ from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import queue_chunks, submit
+from tests.client_calls import before_calls_of
 from tests.fake_cloud import aws_requests, queued, queued_work, stored_objects
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.transmissions.examples import (
@@ -145,18 +146,12 @@ def test_several_chunks_are_not_visible_to_generation_until_all_are_queued(
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_a_partly_queued_transmission_is_never_visible(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refusal(params: dict[str, Any], **_: Any) -> None:
+    def refusal() -> None:
         raise ConnectionError("the queue is gone")
 
-    events: Any = aws.sqs().meta.events
-    events.register("before-call.sqs.SendMessage", refusal)
-    try:
-        with pytest.raises(ConnectionError):
-            submit(
-                make_transmission(), recipients(21), meter()
-            )  # ten chunks in a batch, and one alone
-    finally:
-        events.unregister("before-call.sqs.SendMessage", refusal)
+    with before_calls_of("SendMessage", refusal), pytest.raises(ConnectionError):
+        # ten chunks in a batch, and one alone
+        submit(make_transmission(), recipients(21), meter())
     messages = transmission()
     assert len(messages) == 10
     for message in messages:

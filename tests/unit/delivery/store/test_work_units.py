@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
@@ -17,6 +16,7 @@ from chalicelib.delivery.store.work_units import (
     LeaseStatus,
     WorkUnit,
 )
+from tests.client_calls import before_calls_of
 from tests.fake_cloud import aws_requests
 from tests.unit.moving_clock import Clock, moving_clock
 
@@ -153,19 +153,14 @@ class TestAcquiringALease:
         time.now += LEASE
         answers: list[LeaseStatus] = []
 
-        def compete(**_: Any) -> None:
+        def compete() -> None:
             # After the second worker has read the lease, and before it writes
             if len(requests) == 1 and not answers:
                 answers.append(LeaseStatus.BUSY)
                 answers[0] = status()
 
-        events: Any = aws.dynamodb().meta.events
-        with aws_requests() as requests:
-            events.register("before-call.dynamodb.UpdateItem", compete)
-            try:
-                second = status()
-            finally:
-                events.unregister("before-call.dynamodb.UpdateItem", compete)
+        with aws_requests() as requests, before_calls_of("UpdateItem", compete):
+            second = status()
         assert (answers, second) == ([LeaseStatus.TAKEN_OVER], LeaseStatus.BUSY)
 
     @pytest.mark.parametrize("taken_over", [True, False])

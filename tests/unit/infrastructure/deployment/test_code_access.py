@@ -23,7 +23,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def clear_caches() -> None:
-    for function in ("_imported_by", "_is_module", "_parsed", "_access_of_module"):
+    for function in ("_imported_by", "_is_module", "_nodes", "_parsed", "_access_of_module"):
         getattr(code_access, function).cache_clear()
 
 

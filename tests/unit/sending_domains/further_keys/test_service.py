@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.core.dynamo import Table, WriteConflict, decode_item
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.dkim.key_pair import generate_key, public_from_private
+from chalicelib.dkim.key_pair import public_from_private
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.sending_domains import store
@@ -26,11 +26,11 @@ from chalicelib.sending_domains.routes import (
     verify_key,
 )
 from tests.fake_cloud import aws_requests
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.sending_domains.examples import domain
 from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.zones import Zone
 
-PAIR, OTHER = generate_key(1024), generate_key(1024)
 NAME = "mail.example.test"
 
 pytestmark = pytest.mark.usefixtures("cloud")

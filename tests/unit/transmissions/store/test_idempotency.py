@@ -22,6 +22,7 @@ from chalicelib.transmissions.store.idempotency import (
     complete,
     release,
 )
+from tests.client_calls import before_calls_of
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.refusals import refusal_code
@@ -159,18 +160,14 @@ class TestTakingOver:
         time.now += CLAIM_SECONDS
         answers: list[Claim | Replay] = []
 
-        def compete(**_: Any) -> None:
+        def compete() -> None:
             if not answers:
                 answers.append(ANSWER)
                 time.now += 0.001
                 answers[0] = claimed()
 
-        events: Any = aws.dynamodb().meta.events
-        events.register("before-call.dynamodb.UpdateItem", compete)
-        try:
+        with before_calls_of("UpdateItem", compete):
             assert refused_claim() == (409, "1601")
-        finally:
-            events.unregister("before-call.dynamodb.UpdateItem", compete)
         assert isinstance(answers[0], Claim)
 
     def test_a_late_answer_is_stored(self, time: Clock) -> None:

@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.dkim.key_pair import generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from infrastructure.local.dns.records import ServiceRecords
+from tests.unit import key_pairs
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.tracking_domains.examples import store_tracking_domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
-PUBLIC, OTHER = generate_key(1024).public_b64, generate_key(1024).public_b64
+PUBLIC, OTHER = key_pairs.PAIR.public_b64, key_pairs.OTHER.public_b64
 lookup = ServiceRecords().lookup
 
 

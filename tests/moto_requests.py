@@ -1,0 +1,245 @@
+"""Hand the requests of this process's AWS clients to moto without their way over HTTP.
+
+moto answers what botocore is about to send: it parses a URL, headers and a body that botocore has
+just composed, and composes a response that botocore parses again. That takes four times as long as
+the work itself. Here a prepared request (`chalicelib.core.aws_requests`) reaches moto's backend as
+the JSON that it is, and its response is parsed by the service's own parsers. What fails goes the
+way that it goes in the service: botocore gets the response, and decides.
+
+Other services and operations reach moto through botocore.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from moto import backend_index
+from moto.core import DEFAULT_ACCOUNT_ID, responses
+from moto.core import models as moto_models
+from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.models import botocore_stubber
+from moto.core.responses import ActionResult, BaseResponse
+from moto.dynamodb import models as dynamodb_models
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.table import Table
+from moto.dynamodb.responses import DynamoHandler
+from moto.sqs import models as sqs_models
+from moto.sqs.responses import SQSResponse
+
+from chalicelib.core import aws_requests
+from chalicelib.core.aws_connections import Response
+from chalicelib.core.aws_responses import PARSERS
+
+#: The most bytes that DynamoDB takes as the value of a key
+_LONGEST = {"pk": 2048, "sk": 1024}
+
+
+def answer_requests() -> None:
+    """Let moto answer, while it is on, the requests of clients that are made from now on."""
+    aws_requests.prepare_requests = _prepare_requests
+    BotocoreStubber.__call__ = _respond  # type: ignore[method-assign]
+    _make_faster()
+
+
+_one_at_a_time = threading.Lock()
+_prepare: Any = aws_requests.prepare_requests
+_respond_to_botocore: Any = BotocoreStubber.__call__
+
+
+class _ThreadState(threading.local):
+    """Whether botocore is about to get a response that moto has made already."""
+
+    failed = False
+
+
+_thread = _ThreadState()
+
+
+def _respond(*arguments: Any, **options: Any) -> Any:
+    """Let moto serve one request at a time: a transaction copies tables that others may change."""
+    if _thread.failed:
+        _thread.failed = False
+        return None
+    with _one_at_a_time:
+        return _respond_to_botocore(*arguments, **options)
+
+
+def _prepare_requests(client: Any, credentials: Any) -> None:
+    _prepare(client, credentials)
+    prepared = client._make_api_call.__self__
+    prepared._operations = _Operations(client)
+
+
+class _Operations(dict[str, Any]):
+    """The prepared operations of a client; those of moto while it is on."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__()
+        self._service: str = client.meta.service_model.service_name
+        self._region: str = client.meta.region_name
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if botocore_stubber.enabled and name in PARSERS:
+            return _Operation(_HANDLERS[self._service], name, self._region)
+        return super().get(name, default)
+
+
+class _Operation:
+    """One operation of moto's, in the place of one that sends its requests."""
+
+    def __init__(self, handler: type[BaseResponse], name: str, region: str) -> None:
+        self._handler = handler
+        self._name = name
+        self._region = region
+
+    def send(self, body: bytes, _: Any) -> Response:
+        parameters = json.loads(body)
+        _refuse_long_keys(parameters)
+        handler: Any = self._handler()
+        handler.params = parameters
+        handler.current_account, handler.region = DEFAULT_ACCOUNT_ID, self._region
+        handler.querystring, handler.uri_match, handler.path = {}, {}, "/"
+        handler.headers = {
+            "x-amz-target": f"Service.{self._name}",
+            "Content-Type": "application/x-amz-json-1.0",
+        }
+        handler.response_headers = {}
+        with _one_at_a_time:
+            status, headers, content = handler.call_action()
+        _thread.failed = int(status) != 200
+        lower = {name.lower(): str(value) for name, value in headers.items()}
+        return Response(int(status), lower, content.encode())
+
+
+class _Handler(BaseResponse):
+    """A handler whose results are written as JSON: moto looks for each member of their shapes."""
+
+    def serialized(self, action_result: ActionResult) -> Any:
+        result = action_result.result
+        if isinstance(result, Exception):
+            return super().serialized(action_result)
+        return 200, {}, json.dumps(result or {}, default=_json_value)
+
+
+class _DynamoHandler(_Handler, DynamoHandler):
+    pass
+
+
+class _SQSHandler(_Handler, SQSResponse):
+    pass
+
+
+_HANDLERS: dict[str, type[BaseResponse]] = {"dynamodb": _DynamoHandler, "sqs": _SQSHandler}
+
+
+def _json_value(value: Any) -> Any:
+    return {value.type: value.value} if isinstance(value, DynamoType) else b64encode(value).decode()
+
+
+def _refuse_long_keys(parameters: dict[str, Any]) -> None:
+    """Refuse keys that DynamoDB refuses, because its fakes accept them."""
+    keys = [parameters["Key"]] if "Key" in parameters else []
+    for action in parameters.get("TransactItems", []):
+        keys += [each["Key"] for each in action.values() if "Key" in each]
+    for table in parameters.get("RequestItems", {}).values():
+        if isinstance(table, dict):
+            keys += table["Keys"]
+    partition = parameters.get("ExpressionAttributeValues", {}).get(":pk")
+    for key in [*keys, *([{"pk": partition}] if partition else [])]:
+        for name, most in _LONGEST.items():
+            assert len(key.get(name, {"S": ""})["S"].encode()) <= most, f"too long: {name}"
+
+
+def _make_faster() -> None:
+    """Leave out what moto does for each test or request, and no test looks at."""
+    # moto also takes the place of the library `requests`, which takes most of the time of its start
+    moto_models.RESPONSES_METHODS = []
+    # moto lists the methods of a class for each request
+    responses.method_names_from_class = cache(responses.method_names_from_class)
+    # It also spells each attribute of a queue in lower case, letter by letter, for each request
+    responses.camelcase_to_underscores = cache(responses.camelcase_to_underscores)
+    sqs_models.camelcase_to_underscores = cache(sqs_models.camelcase_to_underscores)
+    # moto compares the address of each request with those of some three hundred services in order
+    backend_index.backend_url_patterns.sort(key=lambda each: each[0] not in _SERVICES)
+    # moto looks at the types of both values twice, for each comparison of a sort
+    _DynamoType.cast_value = property(_cast_value)
+    _DynamoType.__eq__ = _is_equal
+    # A transaction copies each table that it is about
+    _Backend.transact_write_items = _transact_write_items
+    dynamodb_models.copy = SimpleNamespace(deepcopy=_deepcopy)
+    # Fifty-two random letters for each request, which nobody reads
+    responses.gen_amzn_requestid_long = _request_id
+    responses.parse_qsl = _no_form
+
+
+_DynamoType: Any = DynamoType
+_Backend: Any = dynamodb_models.DynamoDBBackend
+_cast: Any = _DynamoType.cast_value.fget
+_transact: Any = _Backend.transact_write_items
+
+#: Types of attributes whose values are compared as they are
+_PLAIN = frozenset({"S", "B", "BOOL"})
+
+
+def _cast_value(value: Any) -> Any:
+    return value.value if value.type in _PLAIN else _cast(value)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if one.type != other.type:
+        return False
+    if one.type in _PLAIN:
+        return bool(one.value == other.value)
+    return bool(_cast(one) == _cast(other))
+
+
+class _Transaction(threading.local):
+    """The writes of the transaction at work."""
+
+    writes: Sequence[dict[str, Any]] = ()
+
+
+_transaction = _Transaction()
+
+
+def _transact_write_items(backend: Any, items: Sequence[dict[str, Any]]) -> None:
+    _transaction.writes = [write for item in items for write in item.values()]
+    try:
+        _transact(backend, items)
+    finally:
+        _transaction.writes = ()
+
+
+def _deepcopy(value: Any) -> Any:
+    """Copy a value; of a table that a transaction writes to, only the items that it may change."""
+    if not (isinstance(value, Table) and _transaction.writes):
+        return copy.deepcopy(value)
+    copied: Any = copy.copy(value)
+    copied.items = copy.copy(value.items)
+    for write in _transaction.writes:
+        if write.get("TableName") == value.name:
+            item = write.get("Key") or write["Item"]
+            partition = DynamoType(item[value.hash_key_attr])
+            copied.items[partition] = copy.deepcopy(value.items.get(partition, {}))
+    return copied
+
+
+_SERVICES = ("dynamodb", "sqs", "s3", "kms")
+
+
+def _request_id(headers: dict[str, str]) -> str:
+    headers["x-amzn-requestid"] = "r"
+    return "r"
+
+
+def _no_form(text: str, **options: Any) -> list[tuple[str, str]]:
+    """Parse a form, unless the text is JSON, in which moto looks for one."""
+    return [] if text.startswith("{") else parse_qsl(text, **options)
