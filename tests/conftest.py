@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,15 +38,17 @@ _SLOW = tuple(
     for line in Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
 )
-# All tests of these directories share what takes long to start, such as a browser
-_TOGETHER = ("tests/browser/", "tests/container/", "tests/deployment/", "tests/clients/")
+# All tests of one of these groups share what takes long to start, such as a browser. Those in a
+# browser take longest: two processes share them.
+_TOGETHER = re.compile("tests/(browser/test_[a-e]|browser|container|deployment|clients)")
 
 
 class Scheduling(LoadFileScheduling):
     """Give each file to one process, and what belongs together to the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next(filter(nodeid.startswith, _TOGETHER), "") or super()._split_scope(nodeid)
+        group = _TOGETHER.match(nodeid)
+        return group[0] if group else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)  # also without pytest-xdist

@@ -149,11 +149,11 @@ def test_messages_come_back_as_botocore_gets_them(cloud: None) -> None:
         "MessageAttributeNames": ["All"],
         "AttributeNames": ["ApproximateReceiveCount"],
     }
-    seen = []
+    messages = []
     for make in (call, call_botocore):
-        sent = outcome(make, client, "SendMessage", message)
+        response = outcome(make, client, "SendMessage", message)
         (received,) = outcome(make, client, "ReceiveMessage", receive)["Messages"]
-        assert sent.pop("MessageId") == received.pop("MessageId")
+        assert response.pop("MessageId") == received.pop("MessageId")
         del received["ReceiptHandle"]
-        seen.append((sent, received))
-    assert seen[0] == seen[1]
+        messages.append((response, received))
+    assert messages[0] == messages[1]

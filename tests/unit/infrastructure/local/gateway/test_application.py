@@ -408,7 +408,8 @@ def _running(*further: FurtherPort) -> Iterator[list[int]]:
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 10
-    while not running.started:
+    required = 1 + sum(not each.optional for each in further)
+    while not running.started or len(running.servers) < required:
         assert time.monotonic() < deadline, "the server did not start"
         thread.join(0.01)
     yield [each.sockets[0].getsockname()[1] for each in running.servers]
