@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from xdist.scheduler import LoadFileScheduling
 
 from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import provide_resources
+
+# Of what a shell runs in its background, nothing would end with Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ("postfinch.pytest_plugin",)
 

@@ -13,7 +13,7 @@ from tests.clients.programs import Ports
 from tests.journey.service import Service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with ``VENDOR_ALIAS``, whose responses and webhooks are those of the vendor."""
     running = Service(tmp_path_factory.mktemp("clients"))
@@ -22,7 +22,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ports(service: Service) -> Ports:
     """The ports of the service that clients use, and the authority to trust."""
     address = json.loads((service.data_dir / "service.json").read_text())
@@ -34,13 +34,13 @@ def ports(service: Service) -> Ports:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node_programs() -> Path:
     """The folder of the Node.js programs, with the packages of ``package-lock.json``."""
     return install()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def template(service: Service) -> str:
     """The id of a template with a link, which greets by ``name`` and signs as ``shop``."""
     body = {

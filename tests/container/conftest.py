@@ -11,7 +11,7 @@ from tests.container.engine import Engine, NoBaseImage, make_engine, missing
 from tests.unit.infrastructure.clouds import LocalCloud
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     if reason := missing():
         pytest.skip(reason)
@@ -25,7 +25,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment variables with which containers use an empty local cloud."""
     cloud = LocalCloud(tmp_path_factory.mktemp("cloud"))

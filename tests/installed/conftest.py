@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
@@ -21,7 +21,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment in which only the package was installed."""
     folder = tmp_path_factory.mktemp("environment")

@@ -10,9 +10,12 @@ import pytest
 from tests.journey.service import Service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A running service that all journeys share; each journey uses different addresses."""
+    """A running service that all journeys share; each uses different addresses.
+
+    It ends before tests of other directories run: a service takes a few percent of a processor.
+    """
     with Service(tmp_path_factory.mktemp("service")) as running:
         yield running
 
