@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -24,6 +25,9 @@ from postfinch.local_service import LocalService
 #: Seconds until a service must be ready, or must have ended
 PATIENCE = 60.0
 _PAUSE = 0.02
+# Below the ports that systems give to connections, and those that the service chooses itself
+_PORTS = (10_000, 20_000)
+_choose = random.SystemRandom()  # a test run may seed the other one
 _INHERITED = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
 
 
@@ -121,13 +125,23 @@ class SharedService:
 
 def _free_ports() -> dict[str, str]:
     """Return free ports; all are bound at the same time, so that they differ."""
-    with socket.socket() as api, socket.socket() as smtp:
-        for each in (api, smtp):
-            each.bind(("127.0.0.1", 0))
+    with _bound_socket() as api, _bound_socket() as smtp:
         return {
             "API_PORT": str(api.getsockname()[1]),
             "SMTP_PORT": str(smtp.getsockname()[1]),
         }
+
+
+def _bound_socket() -> socket.socket:
+    """Bind a port of those that no connection gets before the service starts."""
+    while True:
+        bound = socket.socket()
+        try:
+            bound.bind(("127.0.0.1", _choose.randrange(*_PORTS)))
+        except OSError:
+            bound.close()
+        else:
+            return bound
 
 
 def _is_living(pid: int) -> bool:
