@@ -53,11 +53,11 @@ def complete_tables(stage: str, client: Any) -> None:
             _complete_table(stage, resource["Properties"], client)
 
 
-class _Template(yaml.SafeLoader):
+class _Template(yaml.CSafeLoader):
     """YAML with CloudFormation's short forms, read as ``{function: argument}``."""
 
 
-def _short_form(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> Json:
+def _short_form(loader: yaml.CSafeLoader, name: str, node: yaml.Node) -> Json:
     if isinstance(node, yaml.ScalarNode):
         return {name: loader.construct_scalar(node)}
     assert isinstance(node, yaml.SequenceNode)

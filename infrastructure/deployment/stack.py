@@ -37,10 +37,13 @@ class Stack:
         do (``Capabilities``). The parameters named in ``keep`` keep the values that the
         stack has, unless ``parameters`` has new ones.
         """
-        if self._wait_until_settled() in _NEVER_COMPLETED:
+        status = self._wait_until_settled()
+        if status in _NEVER_COMPLETED:
             self._client.delete_stack(StackName=self._name)
-            self._wait_until_settled()
-        previous = (set(keep) & set(self.parameters())) - set(parameters)
+            status = self._wait_until_settled()
+        previous = set(keep) - set(parameters)
+        if previous:
+            previous &= set(self.parameters())
         request: Json = {
             "StackName": self._name,
             **source,
@@ -49,12 +52,12 @@ class Stack:
                 *({"ParameterKey": key, "UsePreviousValue": True} for key in sorted(previous)),
             ],
         }
-        if self._status() is None:
+        if status is None:
             self._client.create_stack(**request)
         elif not self._update(request):
             return
-        if self._wait_until_settled() not in _COMPLETE:
-            raise ProvisionFailed(f"{self._name}: {self._status()}: {self._reason()}")
+        if (status := self._wait_until_settled()) not in _COMPLETE:
+            raise ProvisionFailed(f"{self._name}: {status}: {self._reason()}")
 
     def _update(self, request: Json) -> bool:
         try:

@@ -31,10 +31,9 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
 _WORKER = "infrastructure.local.worker"
-# What the supervisor imports for all processes that it starts later: while the cloud starts, and
-# while the tables are created.
-_PROVISIONING = ("infrastructure.provision",)
-_SERVING = (
+# What the supervisor imports, while the cloud starts, for all processes that it starts later.
+_IMPORTED = (
+    "infrastructure.provision",
     "infrastructure.bootstrap",
     "infrastructure.local.gateway",
     _WORKER,
@@ -81,9 +80,9 @@ class Runtime:
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
-        supervisor.start(self._cloud(), self._sink(), meanwhile=self._prepare_provisioning)
+        supervisor.start(self._cloud(), self._sink(), meanwhile=self._import)
         provision = self._python("provision", "infrastructure.provision")
-        supervisor.run(provision, meanwhile=self._prepare_serving)
+        supervisor.run(provision, meanwhile=self._make_clients)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
             *(self._worker(name) for name in WORKERS[1:]),
@@ -91,11 +90,10 @@ class Runtime:
         )
         supervisor.start(self._api(), self._relay(), self._dns())
 
-    def _prepare_provisioning(self) -> None:
-        forks.preload(_PROVISIONING, self._environment)
+    def _import(self) -> None:
+        forks.preload(_IMPORTED, self._environment)
 
-    def _prepare_serving(self) -> None:
-        forks.preload(_SERVING, self._environment)
+    def _make_clients(self) -> None:
         if forks.FORKS:
             aws.make_clients()
 

@@ -1,7 +1,8 @@
 """Note the changes of everything in the local cloud but items, messages and objects.
 
 That is little and changes rarely: declarations of tables, queues, functions and stacks, settings,
-keys. After a request that may have changed any of it, all of it is compared with what the log has.
+keys. After a request that may have changed any of it, all of it is compared with what the log has;
+only that of DynamoDB or SQS after a request to one of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import copy
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,7 @@ _ELSEWHERE = {
     ("dynamodb", "tables"): {"items", "ItemCount", "TableSizeBytes"},
     ("sqs", "queues"): {"messages"},
 }
-_NOT_COPIED = ("dynamodb", "sqs")
+_NOT_COPIED = ("cloudformation", "dynamodb", "sqs")
 _encoder = json.JSONEncoder(default=persistence._json_default, separators=(",", ":"))
 
 
@@ -38,7 +39,7 @@ class Documents:
     def __init__(self, adopt: Callable[[], None]) -> None:
         self._adopt = adopt
         self._digests: dict[Path, bytes] = {}
-        self._may_have_changed = False
+        self._changed: set[str] = set()
 
     def remember(self, change: Change) -> None:
         """Note that the log says this, or no longer says it."""
@@ -47,9 +48,9 @@ class Documents:
         else:
             self._digests[change.path] = _digest(change.value)
 
-    def may_have_changed(self) -> None:
-        """Compare everything when the next changes are written."""
-        self._may_have_changed = True
+    def may_have_changed(self, service: str = "") -> None:
+        """Compare what this service has, or everything, when the next changes are written."""
+        self._changed.add(service)
 
     def note_changes(self, journal: Journal) -> None:
         """Note what is no longer as the log says, unless a deployment is under way.
@@ -57,11 +58,12 @@ class Documents:
         A deployment lives in a task that a restart would not resume: it is in the log as a whole or
         not at all.
         """
-        if not self._may_have_changed or deploying():
+        if not self._changed or deploying():
             return
-        self._may_have_changed = False
-        paths = set(self._digests)
-        for change in document_changes():
+        services = frozenset() if "" in self._changed else frozenset(self._changed)
+        self._changed.clear()
+        paths = {path for path in self._digests if not services or path[1] in services}
+        for change in document_changes(services):
             paths.discard(change.path)
             assert change.value is not None
             if self._digests.get(change.path) != _digest(change.value):
@@ -73,9 +75,14 @@ class Documents:
         self._adopt()
 
 
-def document_changes() -> Iterator[Change]:
-    """Yield the changes that put everything but items, messages and objects."""
+def document_changes(services: Collection[str] = ()) -> Iterator[Change]:
+    """Yield the changes that put everything but items, messages and objects.
+
+    Those of these ``services``, or of all.
+    """
     for service, get_state in ministack_app._build_persistence_save_dict().items():
+        if services and service not in services:
+            continue
         state = _state_of(service, get_state)
         for attribute, value in (state or {}).items():
             yield from _attribute_changes(service, attribute, value)

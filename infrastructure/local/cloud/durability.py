@@ -32,6 +32,8 @@ _NOTED = {
     # Of KMS: actions that change nothing
     *("Encrypt", "Decrypt", "GenerateDataKey", "Sign", "Verify"),
 }
+# Services whose requests change the documents of no other, by how the target of a request starts
+_ALONE = {"DynamoDB_20120810": "dynamodb", "AmazonSQS": "sqs"}
 # Paths that run a function, which makes requests of its own when it changes something
 _CALLS = ("/invocations", "/_aws/execute-api/")
 
@@ -48,11 +50,17 @@ def changes_state(scope: Mapping[str, Any]) -> bool:
     return not target.startswith(_READS)
 
 
-def changes_documents(scope: Mapping[str, Any]) -> bool:
-    """Tell whether an HTTP request may change more than items, messages and objects."""
+def changed_documents(scope: Mapping[str, Any]) -> str | None:
+    """Return the service of which an HTTP request may change more than items and messages.
+
+    It is empty for a request that may change several services, and ``None`` for one that changes
+    nothing but items, messages and objects.
+    """
     if not changes_state(scope) or _target(scope) in _NOTED:
-        return False
-    return not _is_of_object(scope) and not any(call in scope["path"] for call in _CALLS)
+        return None
+    if _is_of_object(scope) or any(call in scope["path"] for call in _CALLS):
+        return None
+    return _ALONE.get(_header(scope, b"x-amz-target").partition(".")[0], "")
 
 
 def _target(scope: Mapping[str, Any]) -> str:
@@ -116,8 +124,8 @@ class Durable:
         await self._application(scope, receive, send_when_written)
 
     def _commit(self, scope: Scope, errors: list[OSError]) -> None:
-        if changes_documents(scope):
-            self._documents.may_have_changed()
+        if (service := changed_documents(scope)) is not None:
+            self._documents.may_have_changed(service)
         try:
             self._journal.commit()
         except OSError as error:

@@ -9,7 +9,7 @@ that is damaged is left as it is, and the exit status is 3.
 MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules patch
 MiniStack through its private interfaces, so its version is pinned: `durability`, `documents`,
 `table_items`, `queue_changes`, `restoration`, `function_code`, `retention`, `steady_time`,
-`long_polls` and `ordered_indexes`. Each says what it repairs, and
+`long_polls`, `ordered_indexes` and `wire_protocols`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
@@ -61,10 +61,13 @@ def ministack_environment(data: Path) -> dict[str, str]:
 
 async def serve(port: int, data: Path, lock: int) -> None:
     """Serve on ``port`` until SIGTERM or SIGINT; raises DamagedState before that."""
+    # MiniStack would import it, and a hundred services with it, when the stack is first asked for.
+    # The supervisor imports what the other processes need meanwhile.
+    import ministack.services.cloudformation  # noqa: F401
     import uvicorn
     from ministack.app import app
 
-    from infrastructure.local.cloud import retention, steady_time
+    from infrastructure.local.cloud import retention, steady_time, wire_protocols
     from infrastructure.local.cloud.durability import Durable
     from infrastructure.local.cloud.gatekeeper import Gatekeeper
     from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
@@ -80,6 +83,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
     state = open_state(data / "state", Path(os.environ["TMPDIR"]), lock)
     retention.install()
     steady_time.install()
+    wire_protocols.install()
     LongPolls().install()
     OrderedIndexes().install()
     durable = Durable(forget_hung_up(app), state.journal, state.documents)

@@ -13,7 +13,7 @@ from ministack.services import sqs as queues
 
 from infrastructure.local import notices
 from infrastructure.local.cloud.changes import Change
-from infrastructure.local.cloud.durability import changes_documents, changes_state
+from infrastructure.local.cloud.durability import changed_documents, changes_state
 from infrastructure.local.cloud.journal import Journal
 from infrastructure.local.cloud.redo_log import RedoLog
 from infrastructure.local.cloud.state_files import StateFiles
@@ -24,8 +24,10 @@ from tests.unit.infrastructure.local.cloud import test_kills as kills
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 
-def request(action: str, method: str = "POST", path: str = "/", service: str = "") -> Any:
-    headers = [(b"x-amz-target", f"Service.{action}".encode())] if action else []
+def request(
+    action: str, method: str = "POST", path: str = "/", service: str = "", protocol: str = "Service"
+) -> Any:
+    headers = [(b"x-amz-target", f"{protocol}.{action}".encode())] if action else []
     headers.append(
         (b"authorization", f"Credential=test/day/region/{service}/aws4_request".encode())
     )
@@ -40,25 +42,27 @@ def test_reads_change_nothing(action: str) -> None:
 @pytest.mark.parametrize("action", ["PutItem", "SendMessageBatch", "ReceiveMessage"])
 def test_writes_of_items_and_messages_leave_documents_as_they_are(action: str) -> None:
     assert changes_state(request(action))
-    assert not changes_documents(request(action))
+    assert changed_documents(request(action)) is None
 
 
 @pytest.mark.parametrize(
     ("each", "state", "documents"),
     [
-        (request("CreateTable"), True, True),
-        (request("ExecuteTransaction"), True, True),
-        (request("", "GET", "/bucket/key", "s3"), False, False),
-        (request("", "PUT", "/bucket/key", "s3"), True, False),
-        (request("", "PUT", "/bucket", "s3"), True, True),
-        (request("", "PUT", "/bucket/", "s3"), True, True),
-        (request("", "POST", "/2015-03-31/functions", "lambda"), True, True),
-        (request("", "POST", "/2015-03-31/functions/name/invocations", "lambda"), True, False),
-        ({"type": "websocket"}, False, False),
+        (request("CreateLogGroup"), True, ""),
+        (request("CreateTable", protocol="DynamoDB_20120810"), True, "dynamodb"),
+        (request("TagQueue", protocol="AmazonSQS"), True, "sqs"),
+        (request("ExecuteTransaction"), True, ""),
+        (request("", "GET", "/bucket/key", "s3"), False, None),
+        (request("", "PUT", "/bucket/key", "s3"), True, None),
+        (request("", "PUT", "/bucket", "s3"), True, ""),
+        (request("", "PUT", "/bucket/", "s3"), True, ""),
+        (request("", "POST", "/2015-03-31/functions", "lambda"), True, ""),
+        (request("", "POST", "/2015-03-31/functions/name/invocations", "lambda"), True, None),
+        ({"type": "websocket"}, False, None),
     ],
 )
-def test_other_requests_are_told_apart(each: Any, state: bool, documents: bool) -> None:
-    assert (changes_state(each), changes_documents(each)) == (state, documents)
+def test_other_requests_are_told_apart(each: Any, state: bool, documents: str | None) -> None:
+    assert (changes_state(each), changed_documents(each)) == (state, documents)
 
 
 def change(number: int) -> Change:

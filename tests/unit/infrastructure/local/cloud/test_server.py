@@ -92,6 +92,26 @@ def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
     assert seen == {"in flight", "waiting", "to the old address"}
 
 
+def test_declarations_are_after_a_kill_as_each_service_answered(local_cloud: LocalCloud) -> None:
+    make_table(local_cloud)
+    dynamodb, sqs = local_cloud.client("dynamodb"), local_cloud.client("sqs")
+    first = sqs.create_queue(QueueName="first")["QueueUrl"]
+    sqs.create_queue(QueueName="second")
+    local_cloud.client("logs").create_log_group(logGroupName="group")
+    sqs.delete_queue(QueueUrl=first)
+    expiry = {"AttributeName": "expires", "Enabled": True}
+    dynamodb.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=expiry)
+    local_cloud.stop(signal.SIGKILL)
+    local_cloud.start()
+    dynamodb, sqs = local_cloud.client("dynamodb"), local_cloud.client("sqs")
+    description = dynamodb.describe_time_to_live(TableName=TABLE)["TimeToLiveDescription"]
+    assert description["AttributeName"] == "expires"
+    (url,) = sqs.list_queues()["QueueUrls"]
+    assert url.endswith("/second")
+    (group,) = local_cloud.client("logs").describe_log_groups()["logGroups"]
+    assert group["logGroupName"] == "group"
+
+
 def test_an_object_is_on_disk_when_its_put_request_returns(local_cloud: LocalCloud) -> None:
     client = local_cloud.client("s3")
     client.create_bucket(Bucket="bodies")

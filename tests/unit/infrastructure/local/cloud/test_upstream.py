@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.model import ServiceModel
+from ministack.core import responses
 from ministack.services import dynamodb, lambda_svc, s3, sqs
 from ministack.services.cloudformation import provisioners
 
@@ -180,6 +182,10 @@ def test_table_items_ministack_keeps_whole_transactions_and_items_as_objects() -
     table: dict[str, Any] = {"items": {}, "TableName": QUEUE}
     dynamodb._set_item(table, "p", "s", {"pk": {"S": "p"}})
     assert type(table["items"]["p"]) is dict
+
+
+def test_wire_protocols_ministack_reads_the_model_of_a_service_for_its_protocol() -> None:
+    assert type(responses._service_model("sqs")) is ServiceModel
 
 
 def test_retention_ministack_ignores_the_lifecycle_rules_of_a_stack() -> None:
