@@ -40,7 +40,11 @@ def read(path: Path) -> Iterator[Row]:
                         yield from _rows(archive.read(name))
         else:
             yield from _rows(path.read_bytes())
-    except (OSError, UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
+    except UnicodeDecodeError:
+        raise BadFile("this is neither text in UTF-8 nor a zip archive") from None
+    except OSError as error:
+        raise BadFile((error.strerror or str(error)).lower()) from None
+    except (csv.Error, zipfile.BadZipFile) as error:
         raise BadFile(str(error)) from None
 
 

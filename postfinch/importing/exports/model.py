@@ -31,6 +31,8 @@ class Suppression:
     reason: Reason
     description: str = ""
     list_id: str = ""
+    #: Mail was refused for a time only
+    temporary: bool = False
 
     def entries(self, service: str) -> Iterator[Json]:
         """Yield the entries of a bulk load."""
@@ -63,7 +65,14 @@ class Skipped:
     reason: str
 
 
-Entry = Suppression | ForeignTemplate | Skipped
+@dataclass(frozen=True, slots=True)
+class NotUnderstood:
+    """Something that no export of the service has; ``text`` shows it."""
+
+    text: str
+
+
+Entry = Suppression | ForeignTemplate | Skipped | NotUnderstood
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from postfinch.importing.exports.model import (
     Entry,
     ForeignTemplate,
+    NotUnderstood,
     Reason,
     Row,
     Skipped,
@@ -29,7 +30,8 @@ def sendgrid(row: Row) -> Iterator[Entry]:
     elif row.has("ip"):
         yield _suppression(row, "complaint")
     elif row.has("reason", "status"):
-        yield _suppression(row, "bounce", row.text("reason"))
+        temporary = row.text("status", "reason").startswith("4")
+        yield _suppression(row, "bounce", row.text("reason"), temporary=temporary)
     else:
         yield _suppression(row, "unsubscribe")
 
@@ -44,7 +46,8 @@ def mailgun(row: Row) -> Iterator[Entry]:
     elif row.has("type", "value") and not row.has(*_EMAIL):
         yield Skipped("entries of the allow list are no suppressions")
     elif row.has("code", "error"):
-        yield _suppression(row, "bounce", row.text("error"))
+        temporary = row.text("code").startswith("4")
+        yield _suppression(row, "bounce", row.text("error"), temporary=temporary)
     elif row.has("tags"):
         for tag in _tags(row.values["tags"]):
             list_id = "" if tag == "*" else id_of(tag)
@@ -117,6 +120,7 @@ def mandrill(row: Row) -> Iterator[Entry]:
         return
     reasons: dict[str, Reason] = {
         "hardbounce": "bounce",
+        "softbounce": "bounce",
         "invalid": "bounce",
         "spam": "complaint",
         "unsub": "unsubscribe",
@@ -124,10 +128,9 @@ def mandrill(row: Row) -> Iterator[Entry]:
     name = row.text("reason").replace("-", "").lower()
     if row.text("expired").lower() in ("true", "1", "yes"):
         yield Skipped("expired rejects are no suppressions")
-    elif name == "softbounce":
-        yield Skipped("soft bounces are temporary, and are no suppressions")
     else:
-        yield _suppression(row, reasons.get(name, "manual"), row.text("detail"))
+        reason, temporary = reasons.get(name, "manual"), name == "softbounce"
+        yield _suppression(row, reason, row.text("detail"), temporary=temporary)
 
 
 #: How the rows of each service are read, by the name of its command
@@ -158,11 +161,13 @@ def _sendgrid_template(row: Row, versions: list[Any]) -> Entry:
     )
 
 
-def _suppression(row: Row, reason: Reason, description: str = "", *, list_id: str = "") -> Entry:
+def _suppression(
+    row: Row, reason: Reason, description: str = "", *, list_id: str = "", temporary: bool = False
+) -> Entry:
     recipient = row.text(*_EMAIL)
     if not recipient:
-        return Skipped(f"a row has no address: {', '.join(row.values)[:200]}")
-    return Suppression(recipient, reason, " ".join(description.split()), list_id)
+        return NotUnderstood(f"a row has no address: {', '.join(row.values)[:200]}")
+    return Suppression(recipient, reason, " ".join(description.split()), list_id, temporary)
 
 
 def _tags(value: Any) -> list[str]:

@@ -13,8 +13,8 @@ TYPES = ("application/json", "application/x-amz-json-1.0", "application/xml", "t
 def test_services_speak_the_protocols_that_botocore_knows(service: str) -> None:
     metadata = botocore.session.get_session().get_service_model(service).metadata
     expected = {name: metadata.get(name) for name in ("protocol", "jsonVersion")}
-    noted = wire_protocols.METADATA[service]
-    assert {name: noted.get(name) for name in expected} == expected
+    constant = wire_protocols.METADATA[service]
+    assert {name: constant.get(name) for name in expected} == expected
 
 
 @pytest.mark.parametrize("service", [*wire_protocols.METADATA, "sns"])
