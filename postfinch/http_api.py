@@ -12,6 +12,8 @@ import urllib3
 Json = Any
 
 _PATIENCE = urllib3.Timeout(connect=10, read=60)
+# The tools of an assistant call at the same time
+_CONNECTIONS = 10
 
 
 class ApiError(Exception):
@@ -35,7 +37,7 @@ class Api:
         self.url = url.rstrip("/")
         self.key = key
         self.subaccount = subaccount
-        self._pool = urllib3.PoolManager(timeout=_PATIENCE, retries=False)
+        self._pool = urllib3.PoolManager(timeout=_PATIENCE, retries=False, maxsize=_CONNECTIONS)
         self._headers = {"Authorization": key}
         if subaccount is not None:
             # The second spelling is that of the vendor, whose accounts can be imported

@@ -2,7 +2,7 @@
 # Send a message, find it in the local mailbox and show its events.
 set -eu
 url=${POSTFINCH_URL:-http://localhost:8080}
-key=${API_KEY:-$(cat .local/api_key)}
+key=${API_KEY:?set it to the key that the start prints}
 to="ann+curl$$@inbox.test"
 
 curl -sSf "$url/api/v1/transmissions" \

@@ -1,11 +1,11 @@
 // Register a webhook with a signing secret, send a message, and verify the batch that arrives.
 // The signature is that of Standard Webhooks: https://www.standardwebhooks.com
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const url = process.env.POSTFINCH_URL ?? 'http://localhost:8080';
-const key = process.env.API_KEY ?? readFileSync('.local/api_key', 'utf8').trim();
+const key = process.env.API_KEY;
+if (!key) throw new Error('set API_KEY to the key that the start prints');
 let secret = '';
 
 async function call(method, path, body) {

@@ -1,8 +1,7 @@
 // Store a template, send it, and wait for the delivery event.
-import { readFileSync } from 'node:fs';
-
 const url = process.env.POSTFINCH_URL ?? 'http://localhost:8080';
-const key = process.env.API_KEY ?? readFileSync('.local/api_key', 'utf8').trim();
+const key = process.env.API_KEY;
+if (!key) throw new Error('set API_KEY to the key that the start prints');
 
 async function call(method, path, body) {
   const response = await fetch(url + path, {

@@ -2,13 +2,13 @@
 
 import json
 import os
+import sys
 import time
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 URL = os.environ.get("POSTFINCH_URL", "http://localhost:8080")
-KEY = os.environ.get("API_KEY") or Path(".local/api_key").read_text().strip()
+KEY = os.environ.get("API_KEY") or sys.exit("set API_KEY to the key that the start prints")
 
 
 def call(method: str, path: str, body: object = None) -> dict:

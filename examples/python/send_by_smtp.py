@@ -4,13 +4,13 @@ import json
 import os
 import smtplib
 import ssl
+import sys
 from email.message import EmailMessage
-from pathlib import Path
 from urllib.parse import urlsplit
 
 HOST = urlsplit(os.environ.get("POSTFINCH_URL", "http://localhost:8080")).hostname
 PORT = int(os.environ.get("POSTFINCH_SMTP_PORT", "2525"))
-KEY = os.environ.get("API_KEY") or Path(".local/api_key").read_text().strip()
+KEY = os.environ.get("API_KEY") or sys.exit("set API_KEY to the key that the start prints")
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from postfinch import local_service, locations
+from postfinch.commands.output import write_line
 
 
 def run(
@@ -40,5 +41,9 @@ def run(
     environment |= {"API_PORT": str(port), "SMTP_PORT": str(smtp_port)}
     if api_key:
         environment["API_KEY"] = api_key
+    if folder.absolute() != locations.data_dir().absolute():
+        write_line(
+            f"With DATA_DIR={folder.absolute()}, commands in other terminals use this service."
+        )
     program, *arguments = local_service.command()
     os.execve(program, [program, *arguments], environment)

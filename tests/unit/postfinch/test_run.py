@@ -46,6 +46,15 @@ def test_without_a_command_the_service_runs(call: Any, arguments: tuple[str, ...
     assert environment["PYTHONPATH"] == str(locations.service_root())
 
 
+def test_the_start_tells_how_other_commands_find_a_folder_of_ones_own(
+    call: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("run")
+    assert capsys.readouterr().out == ""
+    call("run", "--data-dir", str(tmp_path / "other"))
+    assert f"With DATA_DIR={tmp_path / 'other'}, commands" in capsys.readouterr().out
+
+
 def test_ports_key_and_folder_are_chosen_by_options(call: Any, tmp_path: Path) -> None:
     options = ("--port", "18080", "--smtp-port", "12525", "--api-key", "k")
     _, environment = call("run", *options, "--data-dir", str(tmp_path / "other"))
