@@ -143,7 +143,7 @@ def main() -> None:
     for queue, count in dead_letters.counts().items():
         tell(
             f"{count} messages of the queue {queue} failed too often and are not handled; to try "
-            f"again: `python -m infrastructure.admin --local redrive-dead-letters {queue}`"
+            f"again: `postfinch admin --local redrive-dead-letters {queue}`"
         )
 
 

@@ -79,7 +79,8 @@ class Connection(SMTP):
         if self._linger is not None:
             self._linger.cancel()  # it would keep the TLS layer with its buffers
         handler = self._handler_coroutine
-        super().connection_lost(error)
+        # Nobody waits for what the base would keep: an error would be logged as one that was missed
+        super().connection_lost(None)
         if handler.done():
             self._release(handler)
 

@@ -313,7 +313,7 @@ class Settings:
     seed_addresses: str = _setting(
         "",
         "Seed addresses, comma-separated: copies of seeded campaigns go to them. Those set "
-        "with `python -m infrastructure.admin set-seeds` win",
+        "with `postfinch admin set-seeds` win",
         local="seed-1@seeds.test,seed-2@seeds.test,seed-3@seeds.test,seed-4@seeds.test",
     )
 

@@ -9,7 +9,7 @@ export const STATES = { valid: ["Published", "good", "circle-check"], invalid: [
 const TITLES = { dkim: "Signature (DKIM)", cname: "Bounces", mx: "Bounces, by MX", dmarc: "Policy (DMARC)", links: "Links" };
 const ABOUT = {
   dkim: "Receivers find the key here that proves that the mail is yours.",
-  cname: "Makes the domain one that bounces come back to. It then takes no mail of its own.",
+  cname: "Makes the domain one that bounces come back to. Only for a name that has no other records, such as bounces.example.com.",
   mx: "Lets bounces come back to the domain without giving up its other records.",
   dmarc: "Large mailbox providers ask senders of bulk mail for a policy. p=none only asks for reports; tighten it once these look right.",
   links: "Tracked links and pixels of your mail lead through this domain.",

@@ -11,7 +11,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-#: The environment variable with the path of the pipe, and the name of the pipe among the logs
+#: The environment variable with the path of the pipe, and the name of the pipe. It is not among the
+#: logs: a search in them would wait for it
 VARIABLE = "NOTICES"
 PIPE = "notices"
 #: The exit status of a process that cannot start; its last line says why
@@ -37,6 +38,7 @@ class Notices:
     """The end at which the supervisor reads what processes tell. Its pipe is at ``path``."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         path.unlink(missing_ok=True)
         os.mkfifo(path, mode=0o600)
         # Open for writing as well, so that it has no end when a writer closes it
@@ -48,3 +50,8 @@ class Notices:
             while text := os.read(self.descriptor, _LONGEST):
                 sys.stderr.write(text.decode(errors="replace"))
                 sys.stderr.flush()
+
+    def close(self) -> None:
+        """Read no more, and remove the pipe."""
+        self._path.unlink(missing_ok=True)
+        os.close(self.descriptor)

@@ -83,7 +83,8 @@ def main() -> None:
     try:
         app(args=sys.argv[1:] or ["run"])
     except ApiError as error:
-        fail(str(error), REFUSED)
+        hint = " Choose its key with --profile or POSTFINCH_API_KEY." if error.status == 401 else ""
+        fail(f"{error}{hint}", REFUSED)
     except (Unreachable, NoProfile) as error:
         fail(str(error), UNREACHABLE)
     except BrokenPipeError:  # `postfinch tail | head`: nobody reads any more

@@ -27,6 +27,11 @@ _PURPOSES = {
     "dmarc": "policy",
     "tracking": "opens and clicks",
 }
+# Of records that are not required. A CNAME cannot stand beside the records of a website or of mail.
+_NEEDS = {
+    "cname": "only for a name without other records, such as one for bounces alone",
+    "mx": "only if bounces come back to this name",
+}
 
 
 @app.command()
@@ -181,7 +186,7 @@ def _problem(record: Json) -> str:
 def _write_records(records: Iterable[Json]) -> None:
     """Write records: for people each value on a line of its own, which can be copied."""
     for each in records:
-        need = "required" if each["required"] else "recommended"
+        need = "required" if each["required"] else _NEEDS.get(each["purpose"], "recommended")
         purpose = _PURPOSES.get(each["purpose"], "")
         status = each.get("status", "")
         name, value = each["name"], each["value"]

@@ -25,6 +25,7 @@ app = typer.Typer(
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the templates.")]
 # The sample template is in every account's list, but nobody can delete it
 _SAMPLE = "belongs to the service"
+_AS_DRAFT = {"template": " as a draft (--publish publishes it)", "snippet": ""}
 _DONE = {
     "create": "created",
     "update": "updated",
@@ -229,7 +230,8 @@ def _carry_out(api: Api, change: Change, *, dry_run: bool, quiet: bool) -> dict[
         details = f": {', '.join(change.changes)}" if change.changes else ""
         also = " and publish" if dry_run else " and published"
         publishes = also if change.publishes and change.action != "publish" else ""
-        write_line(f"{verb}{publishes} {item.kind} {item.id}{details}")
+        draft = "" if change.publishes or change.action != "create" else _AS_DRAFT[item.kind]
+        write_line(f"{verb}{publishes} {item.kind} {item.id}{draft}{details}")
     return row
 
 

@@ -61,7 +61,7 @@ class Messages(list[Message]):
         if not self and _IS_DEAD in message.get("sys", {}):
             tell(
                 "a message failed too often and is not handled: "
-                "`python -m infrastructure.admin --local list-dead-letters` shows where"
+                "`postfinch admin --local list-dead-letters` shows where"
             )
         added = Message(message, self._queue)
         super().append(added)

@@ -66,7 +66,10 @@ class FailuresEndpoint:
         """Add a rule."""
         if len(self._rules.all()) >= MOST_RULES:
             raise LocalError(409, f"there are {MOST_RULES} rules already")
-        rule = FailureRule(id=0, **_fields(request.json()))
+        body = request.json()
+        if "pattern" not in body and body.get("step") != CONNECT:
+            raise LocalError(400, "pattern is required; * stands for every address")
+        rule = FailureRule(id=0, **_fields(body))
         return results(_view(self._rules.add(rule)), 201)
 
     def show(self, request: LocalRequest) -> LocalReply:

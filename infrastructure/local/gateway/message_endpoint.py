@@ -62,7 +62,7 @@ class MessageEndpoint:
     def act(self, request: LocalRequest) -> LocalReply:
         """Act as the recipient of a message."""
         message, body = self._message(request), request.json()
-        action = self._action(body)
+        action = self._action(body, message)
         accepted = Accepted(message.sender, message.recipient, message.content, datetime.now(UTC))
         try:
             steps = action(accepted)
@@ -72,7 +72,9 @@ class MessageEndpoint:
             raise LocalError(502, f"the service did not answer as expected: {error}") from None
         return results({"action": body["action"], "steps": [step._asdict() for step in steps]})
 
-    def _action(self, body: dict[str, Any]) -> Callable[[Accepted], list[Step]]:
+    def _action(
+        self, body: dict[str, Any], message: StoredMessage
+    ) -> Callable[[Accepted], list[Step]]:
         name, url, way = body.get("action"), body.get("url", ""), body.get("way", WAYS[0])
         if name not in ACTIONS:
             raise LocalError(400, f"action must be one of {', '.join(ACTIONS)}")
@@ -81,6 +83,10 @@ class MessageEndpoint:
         if way not in WAYS:
             raise LocalError(400, f"way must be one of {', '.join(WAYS)}")
         recipient = self._recipient
+        if url:
+            # What a link leads to stands for the link
+            links = links_of(message)
+            url = next((link.url for link in links if link.target == url), url)
         if name == "click":
             return lambda accepted: recipient.click(accepted, url)
         if name == "unsubscribe" and way == "page":

@@ -154,7 +154,7 @@ class LocalConfig:
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
             "PYTHONUNBUFFERED": "1",
-            notices.VARIABLE: str(self.logs / notices.PIPE),
+            notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
 

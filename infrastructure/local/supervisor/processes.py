@@ -128,7 +128,7 @@ class Supervisor:
         self._wakeup, self._signalled = os.pipe()
         for end in (self._wakeup, self._signalled):
             os.set_blocking(end, False)
-        self._notices = Notices(self._logs / notices.PIPE)
+        self._notices = Notices(self._pids.with_name(notices.PIPE))
         signal.set_wakeup_fd(self._signalled, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         for number in _STOPPING:
@@ -144,6 +144,7 @@ class Supervisor:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+        self._notices.close()
 
     def run(self, process: Process, meanwhile: Callable[[], None] = _nothing) -> None:
         """Run ``process`` to its end; raises :class:`StartFailed` unless it ends with status 0.

@@ -99,7 +99,7 @@ def test_push_creates_and_updates_drafts_and_names_the_changes(account: Client) 
     expected = [
         "update snippet foot: html",
         "update template deals: description, options, subject",
-        "create template welcome",
+        "create template welcome as a draft (--publish publishes it)",
     ]
     output = run("templates", "push", "--dry-run")
     assert output.splitlines() == [f"would {line}" for line in expected]
@@ -208,7 +208,7 @@ def test_one_refusal_does_not_stop_the_other_changes(account: Client) -> None:
     settings("a", name="x" * 2000)
     output = run("templates", "push", code=1)
     assert "template a: " in output
-    assert "created template b" in output
+    assert "created template b as a draft (--publish publishes it)" in output
 
 
 def test_templates_of_others_are_neither_pulled_nor_deleted(

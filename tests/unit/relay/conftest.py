@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ class RunningRelay:
         failed_logins: FailedLogins,
     ) -> None:
         self._loop = asyncio.new_event_loop()
+        self._faults: list[dict[str, Any]] = []
+        self._loop.set_exception_handler(lambda _, fault: self._faults.append(fault))
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.server = RelayServer(config, service, tls, failed_logins)
@@ -54,6 +57,8 @@ class RunningRelay:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(TIMEOUT)
         self._loop.close()
+        gc.collect()  # a future whose exception nobody retrieved tells so at its end
+        assert not self._faults
 
 
 @pytest.fixture(scope="session")

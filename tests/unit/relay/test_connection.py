@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -348,3 +349,19 @@ def test_a_fault_within_the_session_ends_the_connection_with_its_id(
 )
 def test_a_clients_address_has_one_form(peername: tuple[object, ...] | None, address: str) -> None:
     assert connection._address_of(peername) == address
+
+
+def test_a_client_that_resets_the_connection_is_no_fault(
+    clear_relay: RunningRelay, trust: ssl.SSLContext
+) -> None:
+    for encrypted in (False, True):
+        client = clear_relay.client()
+        if encrypted:
+            client.ask(b"EHLO client.test\r\n")
+            client.ask(b"STARTTLS\r\n")
+            client.start_tls(trust)
+        at_once = struct.pack("ii", 1, 0)
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        client.close()
+    # The fixture fails at the end of a relay whose loop was told of a fault
+    until(lambda: clear_relay.server.connections_open == 0)

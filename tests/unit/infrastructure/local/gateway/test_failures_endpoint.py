@@ -43,7 +43,7 @@ def test_a_rule_is_added_shown_changed_and_deleted(client: LocalClient) -> None:
 
 
 def test_a_rule_has_a_usual_text_for_its_code(client: LocalClient) -> None:
-    texts = [add(client, {"code": code})["text"] for code in (421, 451, 550, None)]
+    texts = [add(client, {"pattern": "*", "code": code})["text"] for code in (421, 451, 550, None)]
     assert [text[:2] for text in texts] == ["4.", "4.", "5.", "5."]
 
 
@@ -76,9 +76,16 @@ def test_all_rules_are_deleted_at_once(client: LocalClient) -> None:
     ],
 )
 def test_a_malformed_rule_is_refused(client: LocalClient, body: Any) -> None:
-    reply = client.ask("POST", "/local/failures", body)
+    reply = client.ask("POST", "/local/failures", {"pattern": "*"} | body)
     assert reply.status == 400
     assert next(iter(body)) in reply.error or "pattern" in reply.error
+
+
+def test_a_rule_for_every_address_must_say_so(client: LocalClient) -> None:
+    reply = client.ask("POST", "/local/failures", {"step": "rcpt", "code": 452})
+    assert (reply.status, reply.error) == (400, "pattern is required; * stands for every address")
+    assert client.ask("GET", "/local/failures").results == []
+    assert add(client, {"step": "connect"})["pattern"] == "*"
 
 
 def test_there_is_a_limit_of_rules(client: LocalClient, monkeypatch: pytest.MonkeyPatch) -> None:

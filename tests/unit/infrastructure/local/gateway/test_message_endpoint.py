@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.tracking.model import CLICK, Link
+from chalicelib.tracking.tokens import LinkPart
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.recipient import Recipient
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient, Reply
+from tests.unit.infrastructure.local.messages.test_links import ISSUER
 from tests.unit.infrastructure.local.running import RunningSink, Web, running_sink, running_web
 
 
@@ -117,6 +120,15 @@ def test_what_a_message_does_not_offer_is_a_conflict(box: Box, action: str) -> N
     reply = box.act(box.empty_id, action=action)
     assert reply.status == 409
     assert reply.error
+
+
+def test_what_a_link_leads_to_stands_for_the_link(box: Box, web: Web) -> None:
+    part = LinkPart(Link("https://example.com/shop"))
+    path = f"/{CLICK}/{ISSUER.token_of(part)}"
+    content = f'Content-Type: text/html\r\n\r\n<a href="{box.base}{path}">Shop</a>\r\n'
+    message_id = box.mailbox.add("", "ann@b.test", content.encode())
+    box.act(message_id, action="click", url="https://example.com/shop")
+    assert web.next_request().path == path
 
 
 def test_no_link_to_another_machine_is_followed(box: Box) -> None:

@@ -30,7 +30,7 @@ STUBBORN = (
 
 TELLS = (
     f"import os, sys, time; sys.path.insert(0, {str(ROOT)!r}); "
-    "os.environ['NOTICES'] = 'logs/notices'; "
+    "os.environ['NOTICES'] = 'notices'; "
     "from infrastructure.local.notices import tell; tell('something to know'); time.sleep(600)"
 )
 
