@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+_HERE = ("localhost", "127.0.0.1")
+
 if TYPE_CHECKING:
     from postfinch.local_service import LocalService
     from postfinch.testing import TestAccount
@@ -24,8 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--postfinch-url",
         metavar="URL",
         default=os.environ.get("POSTFINCH_URL"),
-        help="use the local service that runs at URL instead of starting one; its API key is in "
-        "POSTFINCH_API_KEY, the port of its relay in POSTFINCH_SMTP_PORT (2525)",
+        help="use the local service that runs at URL instead of starting one; POSTFINCH_API_KEY is "
+        "its API key, POSTFINCH_SMTP_PORT the port of its relay",
     )
     parser.addini(
         "postfinch_domains",
@@ -80,12 +82,23 @@ def postfinch(postfinch_service: LocalService) -> Iterator[TestAccount]:
 
 
 def _running(url: str) -> LocalService:
-    """Return the service at a URL, as the environment describes it."""
+    """Return the service at a URL, as the environment describes it.
+
+    What the environment leaves open is known of the service of this user that runs there.
+    """
+    from dataclasses import replace
     from urllib.parse import urlsplit
 
-    from postfinch.local_service import LocalService
+    from postfinch import locations
+    from postfinch.local_service import LocalService, find
 
-    environ = os.environ
-    host = environ.get("POSTFINCH_SMTP_HOST") or urlsplit(url).hostname or "localhost"
-    port = int(environ.get("POSTFINCH_SMTP_PORT", "2525"))
-    return LocalService(url.rstrip("/"), environ.get("POSTFINCH_API_KEY", ""), host, port)
+    environ, parts = os.environ, urlsplit(url)
+    own = find(locations.data_dir())
+    if own is None or urlsplit(own.api_url).port != parts.port or parts.hostname not in _HERE:
+        own = LocalService(url.rstrip("/"), "", parts.hostname or "localhost", 2525)
+    return replace(
+        own,
+        api_key=environ.get("POSTFINCH_API_KEY") or own.api_key,
+        smtp_host=environ.get("POSTFINCH_SMTP_HOST") or own.smtp_host,
+        smtp_port=int(environ.get("POSTFINCH_SMTP_PORT") or own.smtp_port),
+    )

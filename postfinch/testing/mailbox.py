@@ -8,7 +8,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from urllib3 import HTTPHeaderDict
+
 from postfinch.http_api import Api
+from postfinch.testing.event_types import require_type
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
 Event = dict[str, Any]
@@ -61,9 +64,12 @@ class Message:
         return self._content["html"] or ""
 
     @cached_property
-    def headers(self) -> dict[str, str]:
-        """The headers by name, as they are written; the last one of each name."""
-        return {each["name"]: each["value"] for each in self._content["headers"]}
+    def headers(self) -> HTTPHeaderDict:
+        """The headers by name in any case; ``getlist`` returns each value of a repeated one."""
+        headers = HTTPHeaderDict()
+        for each in self._content["headers"]:
+            headers.add(each["name"], each["value"])
+        return headers
 
     @cached_property
     def source(self) -> bytes:
@@ -104,12 +110,14 @@ class Message:
     def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Event:
         """Wait until the message has an event of this type, such as ``click``; return it."""
 
+        require_type(self._api, type)
+
         def look() -> Event | None:
             return next((event for event in self.events if event["type"] == type), None)
 
         def instead() -> str:
-            types = ", ".join(event["type"] for event in self.events) or "no events"
-            return f"no event {type!r} of {self!r} within {timeout} s, but {types}"
+            others = ", ".join(event["type"] for event in self.events) or "no events"
+            return f"no event {type!r} of {self!r} within {timeout} s, but {others}"
 
         return wait_for(look, timeout, instead)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
-import mimetypes
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from postfinch.http_api import Api
+from postfinch import composing
+from postfinch.http_api import Api, ApiError
 from postfinch.local_service import LocalService
-from postfinch.testing.mailbox import Mailbox
+from postfinch.testing.mailbox import Attachment, Mailbox
 from postfinch.testing.webhook_events import WebhookEvents
 
 #: What the account of a test may do: all that a subaccount can
@@ -28,8 +28,17 @@ _GRANTS = (
     "webhooks/modify",
     "webhooks/view",
 )
+#: The options of a transmission
+OPTIONS = (
+    *("click_tracking", "dkim_key", "initial_open", "inline_css", "ip_pool", "open_tracking"),
+    *("perform_substitutions", "sandbox", "skip_suppression", "start_time", "transactional"),
+)
 #: The domain from which every account may send at a local service
 DOMAIN = "example.test"
+
+
+class BadKey(RuntimeError):
+    """A service that runs already does not take the key of its account."""
 
 
 class SmtpAccess(NamedTuple):
@@ -50,7 +59,7 @@ class TestAccount:
     """The account of one test: a subaccount, whose mail, events and webhooks are its own.
 
     ``account_key`` is the key of the whole account, for what no subaccount may do, such as
-    managing templates; what is made with it is seen by other tests.
+    creating subaccounts; what is made with it is there for all tests.
     """
 
     __test__ = False  # its name begins as those of test classes do
@@ -61,9 +70,14 @@ class TestAccount:
         self._service = service
         name = f"pytest-{uuid.uuid4().hex[:12]}"
         account = Api(service.api_url, service.api_key)
-        created = account.post(
-            "/subaccounts", {"name": name, "key_label": name, "key_grants": _GRANTS}
-        )
+        body = {"name": name, "key_label": name, "key_grants": _GRANTS}
+        try:
+            created = account.post("/subaccounts", body)
+        except ApiError as error:
+            if error.status != 401:
+                raise
+            text = f"{service.api_url} refuses its API key: set POSTFINCH_API_KEY to the right one"
+            raise BadKey(text) from None
         self.subaccount_id: int = created["subaccount_id"]
         self.api_key: str = created["key"]
         #: The API with the whole account's key, acting for this subaccount
@@ -103,18 +117,22 @@ class TestAccount:
         from_: str = f"sender@{DOMAIN}",
         template: str | None = None,
         data: Mapping[str, Any] | None = None,
-        attachments: Sequence[Path] = (),
+        attachments: Sequence[Path | str | Attachment] = (),
         **options: Any,
     ) -> str:
         """Send a message to one or more recipients; return the transmission's id.
 
-        ``data`` fills in the template language, ``options`` are those of a transmission.
+        ``data`` fills in the template language. An attachment is the path of a file, or an
+        :class:`Attachment`. ``options`` are those of a transmission; another name is a TypeError,
+        because the API ignores what it does not know.
         """
+        if unknown := sorted(options.keys() - OPTIONS):
+            raise TypeError(f"send() has no {', '.join(unknown)}; options are {', '.join(OPTIONS)}")
         recipients = [to] if isinstance(to, str) else to
         content: dict[str, Any] = {"template_id": template} if template else {"from": from_}
         if not template:
             content |= {"subject": subject, "text": text, "html": html}
-            content["attachments"] = [_attachment(path) for path in attachments]
+            content["attachments"] = [_attachment(each) for each in attachments]
         body = {
             "recipients": [{"address": address} for address in recipients],
             "content": {name: value for name, value in content.items() if value},
@@ -151,9 +169,10 @@ class TestAccount:
             self.webhooks.close()
 
 
-def _attachment(path: Path) -> dict[str, str]:
-    return {
-        "name": path.name,
-        "type": mimetypes.guess_type(path.name)[0] or "application/octet-stream",
-        "data": base64.b64encode(path.read_bytes()).decode(),
-    }
+def _attachment(file: Path | str | Attachment) -> dict[str, str]:
+    if isinstance(file, Path | str):
+        return composing.file_of(Path(file))
+    if not isinstance(file, Attachment):
+        raise TypeError(f"an attachment is a path or an Attachment, and not {file!r}")
+    data = base64.b64encode(file.content).decode()
+    return {"name": file.name, "type": file.type, "data": data}

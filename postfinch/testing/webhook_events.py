@@ -12,9 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from postfinch.http_api import Api
+from postfinch.testing.event_types import event_types, require_type
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
 Event = dict[str, Any]
+_TOO_LATE = (
+    "\n(the webhook was registered when the test first used `postfinch.webhooks`: use it before "
+    "the mail is sent)"
+)
 _HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
@@ -29,13 +34,13 @@ class WebhookEvents:
         self._events: list[Event] = []
         self._lock = threading.Lock()
         self._secret = ""
+        self._is_used = False
         self.bad_signatures = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{self._server.server_port}/"
-        events = sorted(self._types())
-        body = {"name": "pytest", "target": url, "events": events}
+        body = {"name": "pytest", "target": url, "events": event_types(api)}
         self._id: str = api.post("/webhooks", body)["id"]
         self._secret = api.post(f"/webhooks/{self._id}/signing-secret")["signing_secret"]
 
@@ -48,7 +53,13 @@ class WebhookEvents:
             return len(self._events)
 
     def wait_for(self, *, type: str, to: str = "", timeout: float = TIMEOUT) -> Event:
-        """Wait for an event of a type, such as ``bounce``, of mail to an address; return it."""
+        """Wait for an event of a type, such as ``bounce``, of mail to an address; return it.
+
+        Raises :class:`NeverHappened`, or ValueError if there are no events of this type.
+        """
+        require_type(self._api, type)
+        is_first_use = not self._is_used
+        self._is_used = True
 
         def look() -> Event | None:
             return next(
@@ -59,7 +70,8 @@ class WebhookEvents:
         def instead() -> str:
             lines = [f"\n  {each['type']} of mail to {each.get('rcpt_to')}" for each in self]
             others = "".join(lines) or "\n  no events at all"
-            return f"no webhook with {type!r} within {timeout} s, but:{others}"
+            text = f"no webhook with {type!r} within {timeout} s, but:{others}"
+            return text + (_TOO_LATE if is_first_use else "")
 
         return wait_for(look, timeout, instead)
 
@@ -68,10 +80,6 @@ class WebhookEvents:
         self._api.delete(f"/webhooks/{self._id}")
         self._server.shutdown()
         self._server.server_close()
-
-    def _types(self) -> list[str]:
-        groups = self._api.get("/webhooks/events/documentation")
-        return [name for group in groups.values() for name in group["events"]]
 
     def _receive(self, headers: Mapping[str, str], body: bytes) -> None:
         events = [

@@ -10,8 +10,10 @@ import pytest
 
 from postfinch.http_api import Api, ApiError
 from postfinch.local_service import LocalService
-from postfinch.testing import NeverHappened, TestAccount
+from postfinch.pytest_plugin import _running
+from postfinch.testing import Attachment, NeverHappened, TestAccount
 from postfinch.testing.domains import provide
+from postfinch.testing.test_account import BadKey
 
 
 def test_a_message_is_read_with_all_that_it_has(postfinch: TestAccount, tmp_path: Path) -> None:
@@ -38,6 +40,53 @@ def test_a_message_is_read_with_all_that_it_has(postfinch: TestAccount, tmp_path
     (attachment,) = message.attachments
     assert (attachment.name, attachment.type) == ("invoice.pdf", "application/pdf")
     assert attachment.content == invoice.read_bytes()
+
+
+def test_files_are_attached_by_their_path_or_content(
+    postfinch: TestAccount, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("A")
+    content = Attachment("b.bin", "application/x-b", b"\x00B")
+    postfinch.send(
+        to="ann@shop.test", subject="S", text="T", attachments=[str(tmp_path / "a.txt"), content]
+    )
+    message = postfinch.mailbox.wait_for(to="ann@shop.test")
+    first, second = message.attachments
+    assert (first.name, first.type, first.content.strip()) == ("a.txt", "text/plain", b"A")
+    assert second == content
+    assert message.headers["SUBJECT"] == message.headers["subject"] == "S"
+    assert message.headers.getlist("from") == ["sender@example.test"]
+    with pytest.raises(TypeError, match="an attachment is a path or an Attachment"):
+        postfinch.send(to="ann@shop.test", text="T", attachments=[("c", b"C")])  # type: ignore[list-item]
+
+
+def test_what_cannot_be_is_an_error_at_once(postfinch: TestAccount) -> None:
+    with pytest.raises(TypeError, match="no clik_tracking; options are click_tracking, "):
+        postfinch.send(to="ann@shop.test", subject="S", text="T", clik_tracking=False)
+    with pytest.raises(ValueError, match=r"no events of type 'bounced'; there are .*bounce, "):
+        postfinch.webhooks.wait_for(type="bounced")
+    with pytest.raises(NeverHappened, match="use it before the mail is sent"):
+        postfinch.webhooks.wait_for(type="bounce", timeout=0.1)
+    with pytest.raises(NeverHappened) as error:
+        postfinch.webhooks.wait_for(type="bounce", timeout=0.1)
+    assert "first used" not in str(error.value)
+
+
+def test_a_service_of_this_user_needs_nothing_but_its_address(
+    postfinch_service: LocalService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(Path(postfinch_service.authority).parents[1]))
+    for name in ("POSTFINCH_API_KEY", "POSTFINCH_SMTP_HOST", "POSTFINCH_SMTP_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert _running(postfinch_service.api_url) == postfinch_service
+    monkeypatch.setenv("POSTFINCH_SMTP_PORT", "2526")
+    monkeypatch.setenv("POSTFINCH_API_KEY", "wrong")
+    service = _running(postfinch_service.api_url)
+    assert (service.smtp_port, service.authority) == (2526, postfinch_service.authority)
+    with pytest.raises(BadKey, match="refuses its API key: set POSTFINCH_API_KEY"):
+        TestAccount(service)
+    other = _running("http://mail.example:8080")
+    assert (other.smtp_host, other.smtp_port, other.authority) == ("mail.example", 2526, "")
 
 
 def test_a_recipient_opens_clicks_and_complains(postfinch: TestAccount) -> None:

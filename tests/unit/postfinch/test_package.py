@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from packaging.requirements import Requirement
 
 import chalicelib
 import postfinch
+from postfinch.testing.test_account import OPTIONS
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -48,3 +50,10 @@ def test_all_folders_of_the_service_travel_in_the_package() -> None:
 
 def test_the_version_is_that_of_the_service() -> None:
     assert postfinch.__version__ == chalicelib.__version__
+
+
+def test_the_fixture_sends_with_the_options_that_the_api_has() -> None:
+    description = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
+    body = description["paths"]["/api/v1/transmissions"]["post"]["requestBody"]
+    properties = body["content"]["application/json"]["schema"]["properties"]
+    assert set(properties["options"]["properties"]) == set(OPTIONS)
