@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from postfinch import requirements
+from postfinch.findings import OK, PROBLEM, SKIPPED, WARNING, Finding
 from postfinch.http_api import Api, ApiError, Unreachable
 from postfinch.local_service import LocalService
 
 Json = dict[str, Any]
-
-OK, WARNING, PROBLEM, SKIPPED = "ok", "warning", "problem", "skipped"
 
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_DISK: Final = 500_000_000
@@ -30,15 +30,6 @@ _SMTP_SECONDS = 10.0
 _MOST_GRANTS = 10
 _FORBIDDEN, _UNAUTHORIZED = 403, 401
 _ACTIVE = "active"
-
-
-class Finding(NamedTuple):
-    """The result of one check; ``remedy`` says what to do about a problem or a warning."""
-
-    check: str
-    status: str
-    detail: str
-    remedy: str = ""
 
 
 def check_machine(data_dir: Path, ports: dict[str, int], *, is_running: bool) -> Iterator[Finding]:
@@ -210,6 +201,8 @@ def _failure(batch: Json) -> str:
 _ACCOUNT_CHECKS: Final[dict[str, Callable[[Api], Iterator[Finding]]]] = {
     "Account": _check_account,
     "Sending domains": _check_domains,
+    "Rules for domains": requirements.check_domains,
+    "Rules for addresses": requirements.check_addresses,
     "Webhooks": _check_webhooks,
 }
 

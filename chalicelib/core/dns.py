@@ -72,6 +72,14 @@ def addresses(host: str, *, within: float = math.inf) -> list[str]:
     return addresses
 
 
+def host_names(address: str) -> list[str]:
+    """Return the names in the PTR records of an IP address."""
+    import dns.reversename
+
+    name = dns.reversename.from_address(address).to_text(omit_final_dot=True)
+    return [_plain(record.target) for record in lookup(name, "PTR")]
+
+
 def name_servers(name: str) -> list[str]:
     """Return the hosts of the NS records of ``name``: those that it is delegated to."""
     return [_plain(record.target) for record in lookup(name, "NS")]

@@ -9,17 +9,10 @@ from collections.abc import Iterator
 import typer
 
 from postfinch import local_service, locations, profiles
-from postfinch.checkup import (
-    OK,
-    PROBLEM,
-    WARNING,
-    Finding,
-    check_machine,
-    check_service,
-    check_smtp,
-)
+from postfinch.checkup import check_machine, check_service, check_smtp
 from postfinch.commands.options import JsonOption, ProfileOption
 from postfinch.commands.output import fail, write_json, write_line
+from postfinch.findings import OK, PROBLEM, WARNING, Finding
 from postfinch.http_api import Api
 from postfinch.profiles import LOCAL, NoProfile
 

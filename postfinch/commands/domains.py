@@ -13,6 +13,7 @@ import typer
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import note, write_json, write_line, write_rows
 from postfinch.http_api import Api
+from postfinch.requirements import UNMET, of_domain, remedy_text
 
 app = typer.Typer(help="Add sending domains, and check their DNS records.", no_args_is_help=True)
 
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 DomainArgument = Annotated[str, typer.Argument(help="The domain of From addresses.")]
 
 _VALID = "valid"
+_STYLES = {"met": "green", UNMET: "red"}
 _PURPOSES = {
     "dkim": "signature",
     "cname": "bounces",
@@ -136,6 +138,21 @@ def check(
 
 
 @app.command()
+def requirements(
+    domain: DomainArgument, profile: ProfileOption = None, as_json: JsonOption = False
+) -> None:
+    """Show what large mail hosts require of a domain; the exit code is 1 if something is unmet."""
+    rules = of_domain(connect(profile), domain)
+    if as_json:
+        write_json(rules)
+    else:
+        for each in rules:
+            _write_rule(each)
+    if any(each["state"] == UNMET for each in rules):
+        raise typer.Exit(1)
+
+
+@app.command()
 def remove(
     domain: DomainArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -196,6 +213,18 @@ def _write_records(records: Iterable[Json]) -> None:
             write_line("  " + ", ".join(filter(None, (purpose, need, status))), style="dim")
         else:
             typer.echo("\t".join((purpose, each["type"], name, value, need, status)))
+
+
+def _write_rule(rule: Json) -> None:
+    remedy = remedy_text(rule)
+    if not sys.stdout.isatty():
+        fields = (rule["state"], rule["title"], rule["found"], remedy)
+        typer.echo("\t".join(" ".join(each.split()) for each in fields))
+        return
+    style = _STYLES.get(rule["state"], "yellow")
+    write_line(f"{rule['state']:10} {rule['title']}", style=style)
+    for text in filter(None, (rule["found"], remedy)):
+        write_line(f"           {text}", style="dim")
 
 
 def _path(domain: str, kind: str = "sending") -> str:

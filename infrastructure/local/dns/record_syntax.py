@@ -86,5 +86,6 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "CNAME": read_name,
     "MX": _mail_host,
     "NS": read_name,
+    "PTR": read_name,
     "TXT": str,
 }

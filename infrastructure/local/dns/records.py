@@ -1,6 +1,7 @@
 """Know the DNS records that the service's own ``.test`` domains should publish.
 
-- a sending domain: its DKIM TXT records, its CNAME to the service's mail domain, and its MX
+- a sending domain: its DKIM TXT records, its CNAME to the service's mail domain, its MX, and a
+  DMARC policy
 - a tracking domain: its CNAME to the service
 - the service's own names: this machine, and an SPF record
 
@@ -29,6 +30,7 @@ WRONG_HOST = "wrong.invalid"
 _WRONG_KEY = "v=DKIM1; k=rsa; h=sha256; p=wrong"
 _ZONE = ".test"
 _DKIM = "._domainkey."
+_DMARC = "_dmarc."
 
 
 class ServiceRecords:
@@ -42,6 +44,8 @@ class ServiceRecords:
         _, separator, signing_domain = name.partition(_DKIM)
         if separator:
             return _dkim_records(signing_domain, name)
+        if name.startswith(_DMARC):
+            return _dmarc_records(store.get(name.removeprefix(_DMARC)))
         if name in _own_hosts():
             return _host_records(name)
         if domain := store.get(name):
@@ -58,6 +62,8 @@ class ServiceRecords:
             # A domain comes before those below it, as its own key does in a lookup.
             for domain in sorted(store.in_scope(scope), key=lambda each: len(each.domain)):
                 records.setdefault(domain.domain, _mail_records(domain))
+                if policy := _dmarc_records(domain):
+                    records.setdefault(f"{_DMARC}{domain.domain}", policy)
                 for key in _keys_of(domain):
                     records.setdefault(key.record_name.lower(), _key_records(key))
             for tracking_domain in tracking_domains.in_scope(scope):
@@ -106,6 +112,12 @@ def _keys_of(domain: SendingDomain) -> Iterator[DkimKey]:
 def _mail_records(domain: SendingDomain) -> Records:
     host = _host_for(domain.domain, mail_domain(domain.account_id))
     return [("CNAME", host), ("MX", f"10 {host}")]
+
+
+def _dmarc_records(domain: SendingDomain | None) -> Records | None:
+    if domain is None or _is_broken(domain.domain):
+        return None
+    return [("TXT", f"v=DMARC1; p=none; rua=mailto:postmaster@{domain.domain}")]
 
 
 def _tracking_records(name: str) -> Records:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from dnslib import AAAA, CNAME, EDNS0, MX, NS, OPCODE, QTYPE, RCODE, RR, TXT, A
+from dnslib import AAAA, CNAME, EDNS0, MX, NS, OPCODE, PTR, QTYPE, RCODE, RR, TXT, A
 from dnslib.server import BaseResolver
 
 TTL_SECONDS = 1  # a record changed in the service is seen at once
@@ -109,7 +109,7 @@ def _data(rtype: str, value: str) -> Any:
         return MX(host, int(preference))
     if rtype in ("A", "AAAA"):
         return {"A": A, "AAAA": AAAA}[rtype](str(ipaddress.ip_address(value)))
-    return {"CNAME": CNAME, "NS": NS}[rtype](value)
+    return {"CNAME": CNAME, "NS": NS, "PTR": PTR}[rtype](value)
 
 
 def _offered_size(query: Any) -> int | None:

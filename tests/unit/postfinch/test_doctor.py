@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from email.utils import formatdate
@@ -14,15 +15,18 @@ import pytest
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
+from chalicelib.fleet import sending_ips
+from chalicelib.fleet.model import SendingIp
 from chalicelib.webhooks.model import Batch
 from chalicelib.webhooks.store import batches
 from postfinch import checkup
-from postfinch.checkup import OK, PROBLEM, SKIPPED, WARNING
+from postfinch.findings import OK, PROBLEM, SKIPPED, WARNING
 from postfinch.local_service import LocalService
 from tests.http_target import serving
 from tests.unit.calling import Client
-from tests.unit.people import make_key
+from tests.unit.people import make_key, make_subaccount
 from tests.unit.postfinch.api_server import run
+from tests.unit.zones import Zone, served_zone
 
 NOW = 1_795_089_600.0
 
@@ -45,13 +49,54 @@ def test_a_new_account_has_no_problem_and_is_told_to_add_a_domain(account: Clien
     assert "ok\tAccount\tactive\t\n" in run("doctor")
 
 
+@pytest.fixture
+def zone(account: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
+    """A DNS server whose records the test sets."""
+    monkeypatch.setenv("TRANSPORT", "mx")
+    yield from served_zone(monkeypatch)
+
+
 def test_a_domain_without_dkim_is_a_problem_with_the_command_that_checks_it(
-    account: Client,
+    account: Client, zone: Zone
 ) -> None:
     add_domain(account, "mail.example.test")
     finding = findings(code=1)["Domain mail.example.test"]
     assert finding["status"] == PROBLEM
     assert "postfinch domains check mail.example.test --wait" in finding["remedy"]
+
+
+def test_a_rule_of_mail_hosts_that_is_not_met_is_a_warning_with_the_record(
+    account: Client, zone: Zone
+) -> None:
+    add_domain(account, "mail.example.test")
+    sending_ips.add(1, SendingIp("192.0.2.1", "out.example.test"))
+    results = findings(code=1)
+    policy = results["mail.example.test: A DMARC record states a policy"]
+    assert policy["status"] == WARNING
+    assert ": TXT _dmarc.mail.example.test v=DMARC1; p=none;" in policy["remedy"]
+    name = results["192.0.2.1: The address has a PTR record"]
+    assert name["remedy"].endswith(": PTR 1.2.0.192.in-addr.arpa out.example.test")
+
+
+def test_an_address_that_meets_the_rules_of_mail_hosts_is_fine(account: Client, zone: Zone) -> None:
+    sending_ips.add(1, SendingIp("192.0.2.1", "out.example.test"))
+    zone.set("1.2.0.192.in-addr.arpa", ("PTR", "out.example.test"))
+    zone.set("out.example.test", ("A", "192.0.2.1"))
+    finding = findings()["192.0.2.1: rules"]
+    assert (finding["status"], finding["remedy"]) == (OK, "")
+    assert finding["detail"] == "3 rules of large mail hosts are met"
+
+
+def test_the_owner_of_a_shared_domain_sees_its_rules(
+    account: Client, zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"domain": "mail.example.test", "shared_with_subaccounts": True}
+    account.post("/api/v1/sending-domains", body)
+    monkeypatch.setenv("POSTFINCH_API_KEY", make_key(1, make_subaccount(1).id).key)
+    results = findings(code=1)
+    assert "Domain mail.example.test" in results
+    assert "Rules for domains" not in results
+    assert [name for name in results if name.startswith("mail.example.test:")] == []
 
 
 def test_a_suspended_account_is_a_problem(account: Client) -> None:

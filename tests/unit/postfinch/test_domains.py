@@ -97,6 +97,17 @@ def test_waiting_ends_at_its_deadline(zone: Zone) -> None:
     assert "is invalid" in run("domains", "check", NAME, *arguments, code=1)
 
 
+def test_requirements_shows_what_mail_hosts_require_and_the_record_to_publish(zone: Zone) -> None:
+    publish(zone, add()["dkim"])
+    lines = run("domains", "requirements", NAME, code=1).splitlines()
+    rules = {line.split("\t")[1]: line.split("\t") for line in lines}
+    rule = rules["A DMARC record states a policy"]
+    assert rule[0] == "unmet"
+    assert f": TXT _dmarc.{NAME} v=DMARC1; p=none;" in rule[3]
+    rules = json.loads(run("domains", "requirements", NAME, "--json", code=1))
+    assert len(rules) == len(lines)
+
+
 def test_remove_asks_first(account: Client) -> None:
     add()
     run("domains", "remove", NAME, answer="n\n", code=1)

@@ -44,7 +44,7 @@ def test_the_package_needs_what_the_local_service_needs_in_ranges_with_the_pinne
 
 def test_all_folders_of_the_service_travel_in_the_package() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    for name in ("app.py", "chalicelib", "console", "infrastructure", "relay"):
+    for name in ("app.py", "chalicelib", "console", "infrastructure", "outbound", "relay"):
         assert included[name] == f"postfinch/service/{name}"
 
 

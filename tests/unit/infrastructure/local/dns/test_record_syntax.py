@@ -79,7 +79,7 @@ def test_a_record_needs_a_type_and_a_value(record: Any) -> None:
 @pytest.mark.parametrize(
     ("rtype", "value", "reason"),
     [
-        ("SRV", "x", "one of A, AAAA, CNAME, MX, NS, TXT"),
+        ("SRV", "x", "one of A, AAAA, CNAME, MX, NS, PTR, TXT"),
         ("A", "2001:db8::1", "2001:db8::1"),
         ("A", "localhost", "localhost"),
         ("AAAA", "192.0.2.1", "192.0.2.1"),

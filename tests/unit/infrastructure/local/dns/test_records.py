@@ -98,6 +98,6 @@ def test_all_names_have_the_records_that_a_lookup_answers() -> None:
         *("postfinch.test", "track.postfinch.test"),
         *("shop.test", "s1._domainkey.shop.test", "s2._domainkey.shop.test"),
         *("mail.shop.test", "broken-shop.test", "s1._domainkey.broken-shop.test"),
-        "track.shop.test",
+        *("_dmarc.shop.test", "_dmarc.mail.shop.test", "track.shop.test"),
     }
     assert records == {name: lookup(name) for name in records}
