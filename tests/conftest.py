@@ -45,7 +45,9 @@ _SLOW = tuple(
 )
 # All tests of one of these groups share what takes long to start, such as a browser. Those in a
 # browser take longest: two processes share them.
-_TOGETHER = re.compile("tests/(browser/test_[a-e]|browser|container|deployment|clients)")
+_TOGETHER = re.compile(
+    "tests/(browser/test_[a-e]|browser|container|deployment|clients|mail_servers)"
+)
 
 
 class Scheduling(LoadFileScheduling):

@@ -1,0 +1,90 @@
+"""STARTTLS with real servers: each kind of certificate under each mode of TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chalicelib.delivery.outcome import Delivered, Failed, Retry
+from chalicelib.delivery.transports import commit_at_once
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode, tls_context
+from tests.mail_servers.delivery import TIMEOUTS, mx, smarthost
+from tests.mail_servers.mailbox import message
+from tests.mail_servers.others import Server
+from tests.mail_servers.postfix import Postfix
+from tests.mail_servers.test_contents import assert_stored
+
+VERIFIED = SessionOptions(tls=TlsMode.REQUIRED, verify=True, timeouts=TIMEOUTS)
+_CERTIFICATES = ["TLS", "TLS required", "TLS self-signed", "TLS expired", "TLS wrong host"]
+
+
+@pytest.fixture
+def _trust(postfix_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Trust the authority of the tests and no other."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(postfix_folder / "etc" / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(postfix_folder))
+    tls_context.cache_clear()
+    yield
+    tls_context.cache_clear()
+
+
+@pytest.mark.parametrize("port", [*_CERTIFICATES, "TLS 1.3 only"])
+def test_the_mx_transport_encrypts_whatever_the_certificate(postfix: Postfix, port: str) -> None:
+    sent = message()
+    with mx(postfix.ports[port]) as transport:
+        outcome = transport.deliver(sent, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert outcome.tls == "TLSv1.3"
+    assert_stored(postfix.mailbox, sent)
+
+
+def test_the_mx_transport_encrypts_to_a_server_with_gnutls(exim: Server) -> None:
+    sent = message()
+    with mx(exim.ports["tls"]) as transport:
+        outcome = transport.deliver(sent, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert outcome.tls == "TLSv1.3"
+    assert_stored(exim.mailbox, sent)
+
+
+@pytest.mark.usefixtures("_trust")
+@pytest.mark.parametrize("port", ["TLS", "TLS required", "TLS 1.3 only"])
+def test_a_valid_certificate_is_accepted_where_it_is_checked(postfix: Postfix, port: str) -> None:
+    sent = message()
+    with smarthost(postfix.ports[port], VERIFIED) as transport:
+        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
+    assert_stored(postfix.mailbox, sent)
+
+
+@pytest.mark.usefixtures("_trust")
+@pytest.mark.parametrize(
+    ("port", "reason"),
+    [
+        ("TLS self-signed", "self-signed certificate"),
+        ("TLS expired", "certificate has expired"),
+        ("TLS wrong host", "IP address mismatch"),
+        ("all extensions", "does not offer STARTTLS"),
+    ],
+)
+def test_a_message_waits_where_the_certificate_is_checked_and_not_valid(
+    postfix: Postfix, port: str, reason: str
+) -> None:
+    sent = message()
+    with smarthost(postfix.ports[port], VERIFIED) as transport:
+        outcome = transport.deliver(sent, commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (454, 20)
+    assert reason in outcome.reply
+    assert postfix.mailbox.copies(sent) == []
+
+
+def test_a_server_that_requires_tls_refuses_mail_in_the_clear(postfix: Postfix) -> None:
+    sent = message()
+    options = SessionOptions(tls=TlsMode.OFF, timeouts=TIMEOUTS)
+    with smarthost(postfix.ports["TLS required"], options) as transport:
+        outcome = transport.deliver(sent, commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert outcome.code == 530
+    assert postfix.mailbox.copies(sent) == []
