@@ -27,6 +27,7 @@ COPY app.py /opt/postfinch/
 COPY chalicelib /opt/postfinch/chalicelib
 COPY console /opt/postfinch/console
 COPY infrastructure /opt/postfinch/infrastructure
+COPY outbound /opt/postfinch/outbound
 COPY postfinch /opt/postfinch/postfinch
 COPY relay /opt/postfinch/relay
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/postfinch \

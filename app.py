@@ -18,6 +18,7 @@ import chalicelib.api_keys.routes
 import chalicelib.authentication.routes
 import chalicelib.console.routes
 import chalicelib.data_privacy.routes
+import chalicelib.delivery.routes
 import chalicelib.events.routes
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
@@ -26,6 +27,7 @@ import chalicelib.metrics.routes
 import chalicelib.recipient_lists.routes
 import chalicelib.resource_counts.routes
 import chalicelib.seeding.routes
+import chalicelib.sender_requirements.routes
 import chalicelib.sending_domains.lookup
 import chalicelib.sending_domains.mailboxes
 import chalicelib.sending_domains.routes
@@ -56,6 +58,7 @@ app.register_blueprint(chalicelib.api_keys.routes.routes)
 app.register_blueprint(chalicelib.authentication.routes.routes)
 app.register_blueprint(chalicelib.console.routes.routes)
 app.register_blueprint(chalicelib.data_privacy.routes.routes)
+app.register_blueprint(chalicelib.delivery.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
 app.register_blueprint(chalicelib.ingest.routes.routes)
 app.register_blueprint(chalicelib.ip_pools.routes.routes)
@@ -63,6 +66,7 @@ app.register_blueprint(chalicelib.metrics.routes.routes)
 app.register_blueprint(chalicelib.recipient_lists.routes.routes)
 app.register_blueprint(chalicelib.resource_counts.routes.routes)
 app.register_blueprint(chalicelib.seeding.routes.routes)
+app.register_blueprint(chalicelib.sender_requirements.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
 app.register_blueprint(chalicelib.subaccounts.routes.routes)

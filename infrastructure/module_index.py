@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 #: Folders whose modules are listed; those of the tests mirror them
-FOLDERS = ("chalicelib", "relay", "postfinch")
+FOLDERS = ("chalicelib", "relay", "outbound", "postfinch")
 
 
 def purpose_of(path: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chalicelib.core import aws, logs
+from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import MIB, Settings, settings
 from relay import processes
 from relay.config import RelayConfig
@@ -37,7 +38,7 @@ def main() -> None:
     port = current.relay_metrics_port
     processes.run(
         listeners(current),
-        current.relay_processes or processes.usable_cores(),
+        current.relay_processes or usable_cores(),
         MetricsPort(current.relay_host, port) if port else None,
     )
 

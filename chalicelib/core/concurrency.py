@@ -5,25 +5,31 @@ destination would hold all of them.
 
 - :class:`PerKeyLimit` counts the places that are in use for each key.
 - :class:`PerKeyExecutor` runs calls in threads within such a limit; calls beyond it wait without
-  holding a thread.
+  holding a thread, and take turns by their lanes (:mod:`fair_queue`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from chalicelib.core.fair_queue import FairQueue, Lane
+
 T = TypeVar("T")
+
+
+Limit = int | Callable[[str], int]
+"""A limit for each key, or the function that tells it."""
 
 
 class PerKeyLimit:
     """At most ``limit`` places for each key. A key without places in use takes no memory."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: Limit) -> None:
         self._limit = limit
         self._changed = threading.Condition()
         self._in_use: Counter[str] = Counter()
@@ -41,10 +47,15 @@ class PerKeyLimit:
     def acquire(self, key: str, timeout: float = 0.0) -> bool:
         """Take a place of ``key``; return ``False`` if none is free within ``timeout`` seconds."""
         with self._changed:
-            acquired = self._changed.wait_for(lambda: self._in_use[key] < self._limit, timeout)
+            limit = self.limit_of(key)
+            acquired = self._changed.wait_for(lambda: self._in_use[key] < limit, timeout)
             if acquired:
                 self._in_use[key] += 1
             return acquired
+
+    def limit_of(self, key: str) -> int:
+        """Return how many places there are for ``key``."""
+        return self._limit if isinstance(self._limit, int) else self._limit(key)
 
     def release(self, key: str) -> None:
         """Give back a place that :meth:`acquire` took."""
@@ -63,15 +74,15 @@ class PerKeyLimit:
 class PerKeyExecutor:
     """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key."""
 
-    def __init__(self, threads: int, limit: int) -> None:
+    def __init__(self, threads: int, limit: Limit) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="per-key")
         self._limit = PerKeyLimit(limit)
         self._lock = threading.Lock()
-        self._queues: dict[str, deque[Callable[[], None]]] = {}
+        self._queues: dict[str, FairQueue[Callable[[], None]]] = {}
         self._without_thread = 0  # calls that the pool has not started yet
 
-    def submit(self, key: str, call: Callable[[], T]) -> Future[T]:
-        """Run ``call`` as soon as ``key`` has a free place; calls of one key start in order."""
+    def submit(self, key: str, call: Callable[[], T], lane: Lane = ()) -> Future[T]:
+        """Run ``call`` as soon as ``key`` has a free place; calls of one lane start in order."""
         future: Future[T] = Future()
 
         def run() -> None:
@@ -86,7 +97,7 @@ class PerKeyExecutor:
             if self._limit.acquire(key):
                 self._start(key, run)
             else:
-                self._queues.setdefault(key, deque()).append(run)
+                self._queues.setdefault(key, FairQueue()).push(lane, run)
         return future
 
     def _start(self, key: str, run: Callable[[], None]) -> None:
@@ -115,6 +126,6 @@ class PerKeyExecutor:
                 self._limit.release(key)
                 return None
             if not self._without_thread:
-                return queue.popleft()
-            self._start(key, queue.popleft())
+                return queue.pop()
+            self._start(key, queue.pop())
             return None

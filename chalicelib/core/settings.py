@@ -259,10 +259,33 @@ class Settings:
     )
 
     # Delivery
+    delivery: str = _setting(
+        "function",
+        "Who delivers mail: `function` (Lambda, whose network has no port 25) or `container` (the"
+        " delivery container, on a host that may send to port 25)",
+        pattern="function|container",
+    )
+    delivery_container: str = _setting(
+        "",
+        "Name of this delivery container: it sends from the sending IPs that were added with this"
+        " name. Empty: it sends what names no container",
+        pattern="[a-z0-9-]{0,30}",
+    )
+    delivery_processes: int = _setting(
+        0, "Processes of a delivery container. 0: one for each processor core"
+    )
+    delivery_units: int = _setting(
+        8,
+        "Work units of bulk mail that a process of a delivery container has in hand at a time, and"
+        " as many of small sends",
+    )
     transport: str = _setting(
         "smtp",
         "How mail leaves: `smtp` (through a smarthost), `mx` (to the recipients' mail "
         "hosts) or `ses`",
+    )
+    mx_port: int = _setting(
+        25, "Port of the recipients' mail hosts, for the `mx` transport. Another one serves tests"
     )
     smarthost: str = _setting(
         "localhost:25", "Host and port of the smarthost, for the `smtp` transport"
@@ -271,6 +294,12 @@ class Settings:
     smarthost_password: str = _setting("", "Password for the smarthost", secret=True)
     smarthost_tls: str = _setting(
         "required", "STARTTLS to the smarthost: `required`, `opportunistic` or `off`", local="off"
+    )
+    feedback_sender_id: str = _setting(
+        "postfinch",
+        "Last field of the header Feedback-ID of bulk mail, by which Gmail names this service in "
+        "its reports: 5 to 15 letters and digits, the same for all time. Empty: no such header",
+        pattern="([A-Za-z0-9]{5,15})?",
     )
     delivery_connections: int = _setting(16, "Connections that one delivery worker uses at a time")
     delivery_domain_connections: int = _setting(

@@ -16,14 +16,18 @@ from time import monotonic
 from chalicelib.core import clock, shutdown
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.concurrency import PerKeyExecutor
+from chalicelib.core.fair_queue import Lane
 from chalicelib.core.settings import settings
+from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.commits import NotSent, UnitCommits
-from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.delivery.departures import Departure
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.route import transport
+from chalicelib.delivery.shaping import store as shaping
+from chalicelib.delivery.shaping.limits import connections_of, limits_of
+from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.fleet.routing import Route
 
 _COMMIT_SECONDS = 0.25
 
@@ -31,34 +35,36 @@ _COMMIT_SECONDS = 0.25
 #: apart would share no block (``events.event_blocks``)
 SLOW_SECONDS = 5.0
 
+#: A message that missed its time by more than this waits for another one
+LATE_SECONDS = 1.0
+
 #: How soon a process that is to end notices it while it waits for hosts
 _LOOK_SECONDS = 0.1
 
 
 def attempt_all(
-    messages: Sequence[FinishedMessage],
-    routes: Sequence[Route],
+    departures: Sequence[Departure],
     commits: UnitCommits,
     *,
     until: float,
+    lane: Lane = (),
     when_slow: Callable[[], None] = lambda: None,
 ) -> None:
     """Attempt messages until the time ``until`` (``clock.monotonic``).
 
-    Each message leaves by the route at its place in ``routes``. Its outcome is added to ``commits``
-    before a remote host can accept another message of this process, as far as hosts answer in time
-    (:mod:`commit_lock`). A message without an outcome was not sent. ``when_slow`` is called if the
-    attempts last longer than ``SLOW_SECONDS``.
+    Messages of several units for one destination take turns by the ``lane`` of each unit.
+
+    The outcome of each message is added to ``commits`` before a remote host can accept another
+    message of this process, as far as hosts answer in time (:mod:`commit_lock`). A message without
+    an outcome was not sent. ``when_slow`` is called if the attempts last longer than
+    ``SLOW_SECONDS``.
     """
 
-    def attempt(message: FinishedMessage, route: Route) -> None:
-        if commits.is_open and clock.monotonic() < until:
-            _attempt(message, route, commits)
+    def attempt(departure: Departure) -> None:
+        if commits.is_open and clock.monotonic() < until and not _is_held_up(departure):
+            _attempt(departure, commits)
 
-    attempts = [
-        _executor().submit(domain_of(message.recipient), partial(attempt, message, route))
-        for message, route in zip(messages, routes, strict=True)
-    ]
+    attempts = [_submit(each, partial(attempt, each), lane) for each in departures]
     # All attempts end before one of them may raise: the journal must stay open for them
     try:
         if not _wait(attempts, commits, SLOW_SECONDS):
@@ -83,16 +89,57 @@ def _wait(attempts: Sequence[Future[None]], commits: UnitCommits, seconds: float
     return True
 
 
-def _attempt(message: FinishedMessage, route: Route, commits: UnitCommits) -> None:
+def _submit(departure: Departure, call: Callable[[], None], lane: Lane) -> Future[None]:
+    """Run a call as soon as its destination has a place, and not before its time."""
+    wait = departure.at - clock.monotonic()
+    if wait <= 0:
+        return _executor().submit(departure.destination, call, lane)
+    done: Future[None] = Future()
+
+    def start() -> None:
+        attempt = _executor().submit(departure.destination, call, lane)
+        attempt.add_done_callback(lambda _: _copy(attempt, done))
+
+    _timed_calls().call_after(wait, start)
+    return done
+
+
+def _copy(source: Future[None], target: Future[None]) -> None:
+    if error := source.exception():
+        target.set_exception(error)
+    else:
+        target.set_result(None)
+
+
+def _is_held_up(departure: Departure) -> bool:
+    """Tell whether the time of a message is over, or its provider has asked to wait meanwhile."""
+    is_late = bool(departure.at) and clock.monotonic() > departure.at + LATE_SECONDS
+    return is_late or (bool(departure.path) and shaper().is_paused(departure.path))
+
+
+def _attempt(departure: Departure, commits: UnitCommits) -> None:
+    message, route = departure.message, departure.route
+
     def commit(finish: Callable[[], Outcome]) -> Outcome:
         with _commit_lock().hold(domain_of(message.recipient)):
             return commits.commit(message.index, route, finish)
 
+    group, _ = shaping.group_of_path(departure.path)
     outbound = OutboundMessage(
-        message.sender, message.recipient, message.data, route.source_address, route.ehlo_name
+        message.sender,
+        message.recipient,
+        message.data,
+        route.source_address,
+        route.ehlo_name,
+        departure.hosts,
+        departure.path,
+        limits_of(group).messages_per_connection if group else None,
     )
     with suppress(NotSent):
-        commits.add(message.index, route, transport(route).deliver(outbound, commit))
+        outcome = transport(route).deliver(outbound, commit)
+        commits.add(message.index, route, outcome)
+        if departure.path:
+            shaper().learn(departure.path, outcome)
 
 
 @cache
@@ -103,5 +150,16 @@ def _commit_lock() -> CommitLock:
 @cache
 def _executor() -> PerKeyExecutor:
     """Return the threads of this process: a slow domain leaves some to the others."""
-    current = settings()
-    return PerKeyExecutor(current.delivery_connections, current.delivery_domain_connections)
+    return PerKeyExecutor(settings().delivery_connections, _connections)
+
+
+def _connections(destination: str) -> int:
+    """Return how many connections this process may have to a path, or to the host of a domain."""
+    if "|" not in destination:
+        return settings().delivery_domain_connections
+    return connections_of(destination)
+
+
+@cache
+def _timed_calls() -> TimedCalls:
+    return TimedCalls()

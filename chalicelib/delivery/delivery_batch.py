@@ -8,11 +8,10 @@ from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.queues import Received, Work
+from chalicelib.delivery import delivery_queues
 from chalicelib.delivery.store.work_units import Counts, WorkUnit
 
 Json = dict[str, Any]
-
-QUEUE = "delivery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,8 @@ class FinishedMessage:
     """One message, ready to be sent.
 
     ``index`` is the recipient's place in the transmission, ``sender`` the envelope sender,
-    ``event`` the fields of this message's events besides those of its batch.
+    ``event`` the fields of this message's events besides those of its batch. ``sending_ip`` is the
+    sending IP that another delivery container chose for it (empty: not chosen yet).
     """
 
     index: int
@@ -28,6 +28,7 @@ class FinishedMessage:
     recipient: str
     event: Json
     data: bytes
+    sending_ip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class DeliveryBatch:
 
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
     share; ``failed`` counts the recipients of the chunk for whom no message could be generated.
-    ``counts_in_usage`` says that the recipients' first events count in the account's usage.
+    ``counts_in_usage`` says that the recipients' first events count in the account's usage,
+    ``is_small`` that they are all recipients of their transmission. A batch that is held back has
+    the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
+    generated, and why they wait.
     """
 
     unit: WorkUnit
@@ -46,6 +50,13 @@ class DeliveryBatch:
     messages: Sequence[FinishedMessage]
     failed: int = 0
     counts_in_usage: bool = False
+    is_small: bool = False
+    paths: tuple[str, ...] = ()
+
+    @property
+    def account_id(self) -> int:
+        """Return the account whose mail this is."""
+        return int(self.event["customer_id"])
 
     @property
     def counts(self) -> Counts:
@@ -55,6 +66,11 @@ class DeliveryBatch:
     def event_base(self, message: FinishedMessage) -> Json:
         """Return the fields that every event of ``message`` carries."""
         return self.event | message.event
+
+
+def queue(batch: DeliveryBatch, container: str = "", *, delay: float = 0.0) -> None:
+    """Queue a batch for a delivery container, to be seen after ``delay`` seconds."""
+    delivery_queues.send([to_work(batch, delay=delay)], container, small=batch.is_small)
 
 
 def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
@@ -68,11 +84,20 @@ def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
     }
     if batch.counts_in_usage:
         head["counts_in_usage"] = True
-    envelopes = [[m.index, m.sender, m.recipient, m.event] for m in batch.messages]
+    if batch.is_small:
+        head["small"] = True
+    if batch.paths:
+        head["paths"] = list(batch.paths)
+    envelopes = [_envelope(message) for message in batch.messages]
     payload = packing.pack(
         {"event": batch.event, "messages": envelopes}, [message.data for message in batch.messages]
     )
-    return Work(head, payload, delay, tenant=int(batch.event["customer_id"]))
+    return Work(head, payload, delay, tenant=batch.account_id)
+
+
+def _envelope(message: FinishedMessage) -> list[Any]:
+    fields: list[Any] = [message.index, message.sender, message.recipient, message.event]
+    return [*fields, message.sending_ip] if message.sending_ip else fields
 
 
 def unit_of(message: Received) -> WorkUnit:
@@ -90,8 +115,10 @@ def from_received(message: Received) -> DeliveryBatch:
     """Return the batch of a queue message."""
     content, bodies = packing.unpack(message.payload())
     messages = [
-        FinishedMessage(index, sender, recipient, event, data)
-        for (index, sender, recipient, event), data in zip(content["messages"], bodies, strict=True)
+        FinishedMessage(index, sender, recipient, event, data, *sending_ip)
+        for (index, sender, recipient, event, *sending_ip), data in zip(
+            content["messages"], bodies, strict=True
+        )
     ]
     return DeliveryBatch(
         unit_of(message),
@@ -101,4 +128,6 @@ def from_received(message: Received) -> DeliveryBatch:
         messages,
         counts_of(message)[1],
         message.head.get("counts_in_usage", False),
+        message.head.get("small", False),
+        tuple(message.head.get("paths", ())),
     )

@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.core.bounce_classes import TIMEOUT
+from chalicelib.core.bounce_classes import TIMEOUT, TRANSIENT_FAILURE
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
+from chalicelib.delivery.shaping.shaper import Hold
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.events.model import Event, make_event
 from chalicelib.metrics.model import COUNTS_IN_USAGE
@@ -21,19 +23,28 @@ _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """A batch to queue for a delivery container, to be seen after ``delay`` seconds."""
+
+    batch: DeliveryBatch
+    container: str
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryResults:
-    """The events, and the batches to queue again, each with its delay in seconds."""
+    """The events, and the batches to queue."""
 
     events: list[Event]
-    rest: list[tuple[DeliveryBatch, float]]
+    rest: list[Rest]
 
 
 def injections_of(batch: DeliveryBatch) -> list[Event]:
-    """Return the events that tell of the messages' generation, if this unit is their first.
+    """Return the events that tell of the messages' generation, unless events of them have before.
 
     They are stored and counted together with those of the first attempt, which costs less.
     """
-    if not batch.unit.is_first:
+    if not batch.unit.is_first or batch.paths:
         return []
     usage = {COUNTS_IN_USAGE: True} if batch.counts_in_usage else {}
     return [
@@ -42,8 +53,15 @@ def injections_of(batch: DeliveryBatch) -> list[Event]:
     ]
 
 
-def results_of(batch: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResults:
-    """Return the results of the attempts; messages without an entry are queued again at once."""
+def results_of(
+    batch: DeliveryBatch, entries: dict[int, Entry], departures: Departures | None = None
+) -> DeliveryResults:
+    """Return the results of the attempts; messages without an entry are queued again at once.
+
+    They go on in one unit, whatever the reason, so that a worker that takes over and does not know
+    the ``departures`` queues them under the same name.
+    """
+    departures = departures or Departures()
     events: list[Event] = []
     deferred: list[FinishedMessage] = []
     untried: list[FinishedMessage] = []
@@ -58,13 +76,45 @@ def results_of(batch: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResul
         if isinstance(outcome, Retry):
             deferred.append(message)
             delay = max(delay, wait)
-    rest: list[tuple[DeliveryBatch, float]] = []
+    rest: list[Rest] = []
     if deferred:
         unit, attempt = batch.unit.deferred, batch.attempt + 1
-        rest.append((replace(batch, unit=unit, attempt=attempt, messages=deferred), delay))
+        again = replace(batch, unit=unit, attempt=attempt, messages=deferred, paths=())
+        rest.append(Rest(again, settings().delivery_container, delay))
     if untried:
-        rest.append((replace(batch, unit=batch.unit.continued, messages=untried), 0.0))
+        rest.append(_continuation(batch, untried, departures))
+        events += holds_of(batch, departures)
     return DeliveryResults(events, rest)
+
+
+def _continuation(
+    batch: DeliveryBatch, untried: list[FinishedMessage], departures: Departures
+) -> Rest:
+    """Return the batch of the messages that were not attempted, for who can send some of them."""
+    container = departures.next_container
+    if container is None:
+        container = settings().delivery_container
+    messages = [
+        replace(message, sending_ip=route.sending_ip)
+        if (route := departures.elsewhere.get(message.index))
+        else message
+        for message in untried
+    ]
+    all_wait = all(message.index in departures.holds for message in untried)
+    paths = departures.paths if all_wait else ()
+    rest = replace(batch, unit=batch.unit.continued, messages=messages, paths=paths)
+    return Rest(rest, container, departures.seconds if all_wait else 0.0)
+
+
+def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:
+    """Return the events of messages that wait for long, unless they have been told before."""
+    if batch.paths:
+        return []
+    return [
+        _held_event(batch, message, hold, departures.at_ms)
+        for message in batch.messages
+        if (hold := departures.holds.get(message.index)) and hold.lasts
+    ]
 
 
 def policy() -> RetryPolicy:
@@ -97,6 +147,30 @@ def _outcome(batch: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     age = (entry["at"] - batch.injected_ms) / 1000
     wait = policy().next_delay(batch.attempt, age, str(batch.unit))
     return (expired(outcome), 0.0) if wait is None else (outcome, wait)
+
+
+def _held_event(batch: DeliveryBatch, message: FinishedMessage, hold: Hold, at_ms: int) -> Event:
+    """Return the event of a message that waits for its provider's limits.
+
+    Its id differs from that of an attempt's delay.
+    """
+    reply = f"451 {hold.reason}"
+    return make_event(
+        "delay",
+        batch.event_base(message),
+        at_ms,
+        attempt=batch.attempt,
+        nonce="held",
+        delv_method="esmtp",
+        num_retries=str(batch.attempt - 1),
+        ip_address="",
+        queue_time=str(max(0, at_ms - batch.injected_ms)),
+        outbound_tls="",
+        bounce_class=str(TRANSIENT_FAILURE),
+        error_code="451",
+        reason=reply,
+        raw_reason=reply,
+    )
 
 
 def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome: Outcome) -> Event:

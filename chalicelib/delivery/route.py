@@ -6,11 +6,12 @@ and the EHLO name go with each message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from chalicelib.core import clock
 from chalicelib.core.settings import Settings, settings
-from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smtp_opening import Credentials, SessionOptions, TlsMode
@@ -20,11 +21,29 @@ from chalicelib.fleet.routing import Route
 
 SMTP_PORT = 25
 
+_transports: list[Transport] = []
 
-def routes_of(batch: DeliveryBatch, count: int) -> list[Route]:
-    """Return the routes of ``count`` messages of a batch, one for each."""
-    account_id, pool_id = int(batch.event["customer_id"]), batch.event["ip_pool"]
-    return routing.choose(account_id, pool_id, clock.now(), count, key=batch.unit.origin)
+
+def routes_of(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> list[Route]:
+    """Return the routes of messages of a batch, one for each.
+
+    A sending IP that was chosen before is used again while the account has it.
+    """
+    before = [
+        routing.by_ip(batch.account_id, m.sending_ip) if m.sending_ip else None for m in messages
+    ]
+    count = before.count(None)
+    routes = iter(
+        routing.choose(
+            batch.account_id, batch.event["ip_pool"], clock.now(), count, key=batch.unit.origin
+        )
+    )
+    return [route or next(routes) for route in before]
+
+
+def first_container(batch: DeliveryBatch) -> str:
+    """Return the delivery container that a new batch is queued for."""
+    return routing.first_container(batch.account_id, batch.event["ip_pool"], key=batch.unit.origin)
 
 
 def transport(route: Route) -> Transport:
@@ -32,8 +51,27 @@ def transport(route: Route) -> Transport:
     return _transport(route.smarthost, route.ses_pool)
 
 
+def is_direct(route: Route) -> bool:
+    """Tell whether mail leaves by a route for the recipients' own mail hosts."""
+    return settings().transport == "mx" and not (route.smarthost or route.ses_pool)
+
+
+def close_transports() -> None:
+    """Close the idle connections of this process, each with QUIT."""
+    for each in _transports:
+        each.close()
+    _transports.clear()
+    _transport.cache_clear()
+
+
 @cache
 def _transport(smarthost: str, ses_pool: str) -> Transport:
+    new = _make_transport(smarthost, ses_pool)
+    _transports.append(new)
+    return new
+
+
+def _make_transport(smarthost: str, ses_pool: str) -> Transport:
     current = settings()
     if smarthost:
         return _smarthost(current, smarthost)
@@ -80,10 +118,11 @@ def _mx(current: Settings) -> Transport:
     from dns.resolver import LRUCache
 
     from chalicelib.core import dns
+    from chalicelib.delivery.shaping.limits import connections_of
     from chalicelib.delivery.transports.mx import MxTransport
 
     options = SessionOptions(timeouts=_timeouts(current))
-    limits = PoolLimits(connections=current.delivery_domain_connections)
+    limits = PoolLimits(connections=connections_of)
     resolver = dns.new_resolver()
     resolver.cache = LRUCache()
     return MxTransport(
@@ -91,6 +130,7 @@ def _mx(current: Settings) -> Transport:
         options,
         limits,
         current.mail_hostname,
+        port=current.mx_port,
         allow_private=current.allow_private_addresses,
     )
 

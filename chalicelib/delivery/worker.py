@@ -19,13 +19,21 @@ from typing import Any, NoReturn
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import delivery_batch, delivery_results
+from chalicelib.delivery import (
+    backlogs,
+    delivery_batch,
+    delivery_queues,
+    delivery_results,
+    departures,
+)
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.delivery_results import Rest
+from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.lease_holder import LeaseHolder
 from chalicelib.delivery.reports import Reports
-from chalicelib.delivery.route import routes_of
+from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
 from chalicelib.delivery.store.work_units import Lease, LeaseLost, LeaseStatus, WorkUnit
@@ -40,20 +48,31 @@ _PAUSE_SECONDS = 0.5
 
 
 class NotAttempted(Exception):
-    """No message of the unit could be attempted; it is to be tried after ``delay`` seconds."""
+    """No message of the unit could be attempted; it is to be tried after ``delay`` seconds.
 
-    def __init__(self, delay: float) -> None:
+    ``paths`` are those for which its messages wait, as their events have told.
+    """
+
+    def __init__(self, delay: float, paths: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.delay = delay
+        self.paths = paths
 
 
-def deliver_batch(event: dict[str, Any]) -> dict[str, Any]:
-    """Deliver the batches of one SQS event; return those messages that failed."""
-    return queues.consume(delivery_batch.QUEUE, event, queues.one_by_one(deliver))
+def deliver_batch(event: dict[str, Any], queue: str = delivery_queues.QUEUE) -> dict[str, Any]:
+    """Deliver the batches of one event of ``queue``; return those messages that failed."""
+    return queues.consume(queue, event, queues.one_by_one(deliver))
 
 
 def deliver(message: Received) -> None:
-    """Deliver the batch of a queue message, if this worker gets the lease on its unit."""
+    """Deliver the batch of a queue message, if this worker gets the lease on its unit.
+
+    A unit of bulk mail that waits for its providers' limits is not read before it could leave.
+    """
+    paths = () if message.head.get("small") else message.head.get("paths", ())
+    if wait := min(map(shaper().wait_of, paths), default=0.0):
+        delivery_queues.send_again(message, wait)
+        return
     unit = delivery_batch.unit_of(message)
     lease = work_units.acquire(
         unit, counts=delivery_batch.counts_of(message), outlasted=_outlasted(message)
@@ -64,7 +83,8 @@ def deliver(message: Received) -> None:
         try:
             _deliver(delivery_batch.from_received(message), lease, Reports())
         except NotAttempted as reason:
-            queues.send_again(delivery_batch.QUEUE, message, reason.delay)
+            paths = {"paths": list(reason.paths)} if reason.paths else {}
+            delivery_queues.send_again(replace(message, head=message.head | paths), reason.delay)
         except LeaseLost:
             # Not deleted and not failed: its other worker may rely on it, and may die as well
             _wait_for(message, lease)
@@ -79,7 +99,7 @@ def deliver_at_once(batch: DeliveryBatch, lease: Lease, reports: Reports | None 
     try:
         _deliver(batch, lease, reports or Reports())
     except NotAttempted as reason:
-        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch, delay=reason.delay)])
+        delivery_batch.queue(replace(batch, paths=reason.paths), delay=reason.delay)
 
 
 def _outlasted(message: Received) -> float | None:
@@ -92,7 +112,7 @@ def _wait_for(message: Received, lease: Lease) -> None:
     waits = message.head.get("waits", 0) if message.head.get("lease") == lease.expires_at else 0
     head = message.head | {"lease": lease.expires_at, "waits": waits + 1}
     again = replace(message, head=head)
-    queues.send_again(delivery_batch.QUEUE, again, settings().delivery_lease / _WAITS)
+    delivery_queues.send_again(again, settings().delivery_lease / _WAITS)
 
 
 def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
@@ -111,13 +131,15 @@ def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
             stream.emit(injections)
             injections.clear()
 
+        planned = Departures()
         if lease.status is LeaseStatus.FIRST:
-            _attempt(batch, journal, commits, when_slow=emit_injections)
-            if not commits.entries:
-                _give_up(batch.unit, holder, commits)
+            planned = _attempt(batch, journal, commits, when_slow=emit_injections)
+            if not commits.entries and not planned.elsewhere:
+                _hold_back(batch, planned, reports, injections)
+                _give_up(batch, holder, commits, planned)
         else:
             _take_over(batch.unit, journal, commits)
-        _report(batch, holder, commits, reports, injections, lasts=journal.lasts)
+        _report(batch, holder, commits, reports, injections, planned, lasts=journal.lasts)
         completed = True
     finally:
         journal.close(completed=completed)
@@ -125,14 +147,16 @@ def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
 
 def _attempt(
     batch: DeliveryBatch, journal: Journal, commits: UnitCommits, when_slow: Callable[[], None]
-) -> None:
-    """Attempt the messages without a journal entry."""
+) -> Departures:
+    """Attempt the messages without a journal entry that leave here; return how all leave."""
     commits.entries |= journal.entries(first=True)
     pending = [message for message in batch.messages if message.index not in commits.entries]
     # Attempts that are under way at this time have the rest of the lease to come to their end
     until = clock.monotonic() + settings().delivery_lease / 4
-    routes = routes_of(batch, len(pending))
-    attempt_all(pending, routes, commits, until=until, when_slow=when_slow)
+    planned = departures.plan(batch, pending)
+    lane = (str(batch.account_id), batch.unit.transmission_id)
+    attempt_all(planned.here, commits, until=until, lane=lane, when_slow=when_slow)
+    return planned
 
 
 def _take_over(unit: WorkUnit, journal: Journal, commits: UnitCommits) -> None:
@@ -146,12 +170,25 @@ def _take_over(unit: WorkUnit, journal: Journal, commits: UnitCommits) -> None:
     _log.info("unit %s: taken over with %d messages attempted", unit, len(commits.entries))
 
 
-def _give_up(unit: WorkUnit, holder: LeaseHolder, commits: UnitCommits) -> NoReturn:
+def _hold_back(
+    batch: DeliveryBatch, planned: Departures, reports: Reports, injections: list[Event]
+) -> None:
+    """Tell of messages that wait for long, once, if this is the first time that they have to."""
+    if events := delivery_results.holds_of(batch, planned):
+        backlogs.remember(batch, batch.unit, planned)
+        reports.emit([*injections, *events])
+        injections.clear()
+
+
+def _give_up(
+    batch: DeliveryBatch, holder: LeaseHolder, commits: UnitCommits, planned: Departures
+) -> NoReturn:
     """Make the unit as it was before the lease, for another worker or for later."""
     if isinstance(commits.failure, LeaseLost):
         raise commits.failure
-    work_units.release(unit, holder.lease)
-    raise NotAttempted(settings().delivery_lease / _WAITS if commits.failure else 0.0)
+    work_units.release(batch.unit, holder.lease)
+    delay = settings().delivery_lease / _WAITS if commits.failure else planned.seconds
+    raise NotAttempted(delay, batch.paths or planned.paths)
 
 
 def _report(
@@ -160,6 +197,7 @@ def _report(
     commits: UnitCommits,
     reports: Reports,
     injections: list[Event],
+    planned: Departures,
     *,
     lasts: bool,
 ) -> None:
@@ -169,8 +207,9 @@ def _report(
         commits.record_again()
         try:
             holder.renew()
-            results = delivery_results.results_of(batch, commits.entries)
+            results = delivery_results.results_of(batch, commits.entries, planned)
             reports.emit([*injections, *results.events])
+            backlogs.move(batch, planned, results.rest)
             _queue_rest(results.rest)
             is_first = holder.lease.status is LeaseStatus.FIRST
             if not (is_first and commits.entries and lasts and not commits.unrecorded):
@@ -184,7 +223,7 @@ def _report(
             return
 
 
-def _queue_rest(rest: Sequence[tuple[DeliveryBatch, float]]) -> None:
-    """Queue the batches that are still to be delivered, each with its delay in seconds."""
-    works = [delivery_batch.to_work(batch, delay=delay) for batch, delay in rest]
-    queues.send(delivery_batch.QUEUE, works)
+def _queue_rest(rest: Sequence[Rest]) -> None:
+    """Queue the batches that are still to be delivered."""
+    for each in rest:
+        delivery_batch.queue(each.batch, each.container, delay=each.delay)

@@ -38,7 +38,8 @@ class SendingIp:
 
     Remote hosts see ``external_ip``; ``hostname`` is its name in the DNS and in EHLO. The service
     sends from the local address ``source_address`` (empty: the host chooses), or through a
-    ``smarthost`` (``host:port``) or ``ses_pool`` (a configuration set of Amazon SES).
+    ``smarthost`` (``host:port``) or ``ses_pool`` (a configuration set of Amazon SES). ``container``
+    names the delivery container whose host has the source address (empty: any).
     ``auto_warmup_stage`` is kept when the warm-up ends; the next stage begins at ``advance_ms``
     (0: never).
     """
@@ -50,6 +51,7 @@ class SendingIp:
     source_address: str = ""
     smarthost: str = ""
     ses_pool: str = ""
+    container: str = ""
     auto_warmup_enabled: bool = False
     auto_warmup_stage: int = FIRST_STAGE
     advance_ms: int = 0

@@ -25,6 +25,8 @@ class Route:
 
     ``pool_id`` is the pool that is used, which may differ from the requested one. ``smarthost`` is
     ``host:port``, ``ses_pool`` a configuration set of Amazon SES; at most one of them is set.
+    ``container`` is the delivery container that can send by this route (empty: the one without a
+    name, or a function).
     """
 
     pool_id: str
@@ -33,6 +35,7 @@ class Route:
     ehlo_name: str = ""
     smarthost: str = ""
     ses_pool: str = ""
+    container: str = ""
 
     def event_fields(self) -> dict[str, str]:
         """Return the fields of a message's events that describe its route (spec 2.11)."""
@@ -51,8 +54,26 @@ def choose(account_id: int, pool_id: str, now: float, count: int, *, key: str = 
     return list(_routes(fleet, pool, now, count, key))
 
 
+def by_ip(account_id: int, external_ip: str) -> Route | None:
+    """Return the route by a sending IP; ``None`` if the account does not have it any more."""
+    ip = store.get_cached(account_id).ip(external_ip)
+    return _by(ip) if ip else None
+
+
+def first_container(account_id: int, pool_id: str, *, key: str) -> str:
+    """Return the delivery container to queue a unit for: that of the IP it most likely leaves by.
+
+    Nothing is counted. The container chooses the routes, and hands on what leaves elsewhere.
+    """
+    fleet = store.get_cached(account_id)
+    pool = _with_ips(fleet, fleet.pool_or_default(pool_id))
+    ips = _in_order(fleet, pool, key)
+    warming_first = sorted(ips, key=lambda ip: not ip.auto_warmup_enabled)
+    return warming_first[0].container if ips else ""
+
+
 def _routes(fleet: Fleet, pool: IpPool, now: float, count: int, key: str) -> Iterator[Route]:
-    ips = sorted(fleet.ips_of(pool.id), key=lambda ip: _rank(ip, key), reverse=True)
+    ips = _in_order(fleet, pool, key)
     for ip in ips:
         if ip.auto_warmup_enabled and count:
             allowance = warmup.reserve(fleet.account_id, ip, now, count)
@@ -70,6 +91,10 @@ def _routes(fleet: Fleet, pool: IpPool, now: float, count: int, key: str) -> Ite
         yield from _routes(fleet, overflow, now, count, key)
 
 
+def _in_order(fleet: Fleet, pool: IpPool, key: str) -> list[SendingIp]:
+    return sorted(fleet.ips_of(pool.id), key=lambda ip: _rank(ip, key), reverse=True)
+
+
 def _with_ips(fleet: Fleet, pool: IpPool) -> IpPool:
     """Return the pool, or the default one if it is empty while the account has sending IPs."""
     return pool if fleet.ips_of(pool.id) or not fleet.ips else DEFAULT_POOL
@@ -83,6 +108,7 @@ def _by(ip: SendingIp) -> Route:
         ip.hostname,
         ip.smarthost,
         ip.ses_pool,
+        ip.container,
     )
 
 

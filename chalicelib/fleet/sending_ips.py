@@ -20,6 +20,7 @@ MOST_IPS: Final = 250
 
 _SMARTHOST = re.compile(r"(?:[\w.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}", re.ASCII)
 _SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
+_CONTAINER = re.compile(r"[a-z0-9-]{1,30}", re.ASCII)
 
 
 class Unsuitable(ValueError):
@@ -79,6 +80,8 @@ def _checked(ip: SendingIp) -> SendingIp:
         raise Unsuitable(f"{ip.smarthost!r} is not host:port")
     if ip.ses_pool and not _SES_POOL.fullmatch(ip.ses_pool):
         raise Unsuitable(f"{ip.ses_pool!r} is not a configuration set")
+    if ip.container and not _CONTAINER.fullmatch(ip.container):
+        raise Unsuitable(f"{ip.container!r} is not a container's name: a-z, 0-9 and -, at most 30")
     return replace(
         ip,
         external_ip=_address(ip.external_ip),

@@ -112,7 +112,14 @@ class ChunkGenerator:
                 messages.append(message)
         failed = len(chunk.recipients) - len(messages)
         batch = DeliveryBatch(
-            chunk.unit, 1, injected_ms, generator.event, messages, failed, counts_in_usage
+            chunk.unit,
+            1,
+            injected_ms,
+            generator.event,
+            messages,
+            failed,
+            counts_in_usage,
+            is_small=chunk.is_only,
         )
         return GeneratedChunk(batch, events)
 

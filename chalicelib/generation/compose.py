@@ -9,6 +9,7 @@ from email.utils import format_datetime
 from functools import lru_cache
 
 from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
+from chalicelib.generation import feedback_id as feedback_id_header
 from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
 from chalicelib.mail_format.header_rules import senders_headers
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
@@ -37,8 +38,11 @@ def compose(
     *,
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
+    feedback_id: bytes = b"",
 ) -> UnsignedMessage:
     """Return the message for ``recipient`` (stored form); raises ``ValueError``.
+
+    ``feedback_id`` is that header field, for content that has none.
 
     ``message_id`` also seeds the MIME boundaries, and ``injected_ms`` is the Date: composing
     the same message again gives the same bytes.
@@ -57,6 +61,8 @@ def compose(
     if "message-id" not in own_names:
         address = f"{message_id}@{content.sender.domain_in_a_labels}"
         headers.append(f"Message-ID: <{address}>\r\n".encode())
+    if feedback_id and feedback_id_header.NAME not in own_names:
+        headers.append(feedback_id)
     headers += [_header(name, value) for name, value in own_headers.items()]
     return build_message(
         headers,

@@ -14,6 +14,7 @@ from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
 from chalicelib.generation.faults import template_errors_as_faults
+from chalicelib.generation.feedback_id import feedback_id_field
 from chalicelib.generation.prebuilt import PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
@@ -85,6 +86,7 @@ class InlineDrafter:
         self._substitution = Substitution(transmission)
         self._verbatim = not fills_bodies(transmission)
         self._attachments = [Attachment(**file) for file in content.get("attachments", [])]
+        self._feedback_id = feedback_id_field(transmission)
         self._images = [InlineImage(**file) for file in content.get("inline_images", [])]
 
     @property
@@ -115,6 +117,7 @@ class InlineDrafter:
                 self._injected_ms,
                 attachments=self._attachments,
                 inline_images=self._images,
+                feedback_id=self._feedback_id,
             ),
         )
 
@@ -144,6 +147,7 @@ class PrebuiltDrafter:
         self._content = PrebuiltContent(transmission.raw, as_given=not substitute)
         self._substitution = Substitution(transmission) if substitute else None
         self._fills_bodies = fills_bodies(transmission)
+        self._feedback_id = feedback_id_field(transmission)
         kinds = {part.kind for part in self._content.texts if not part.is_sealed}
         self._has_amp = AMP_HTML in kinds
         self._has_markup = self._has_amp or HTML in kinds
@@ -161,7 +165,9 @@ class PrebuiltDrafter:
         header = header.overridden(self._transmission.override)
 
         def build(message_id: str, tracking: MessageTracking) -> UnsignedMessage:
-            fields = header.completed(message_id, self._injected_ms, tracking.headers)
+            fields = header.completed(
+                message_id, self._injected_ms, tracking.headers, self._feedback_id
+            )
             with template_errors_as_faults():
                 texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]
             changes = [(part, text) for part, text in texts if text != part.source]

@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox
+from chalicelib.generation import feedback_id as feedback_id_header
 from chalicelib.generation.render import list_id_header, overriding_sender
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import address_list_field
@@ -55,9 +56,13 @@ class PrebuiltHeader:
         return self if fields is self.fields else PrebuiltHeader(fields)
 
     def completed(
-        self, message_id: str, injected_ms: int, headers: Sequence[tuple[str, str]] = ()
+        self,
+        message_id: str,
+        injected_ms: int,
+        headers: Sequence[tuple[str, str]] = (),
+        feedback_id: bytes = b"",
     ) -> list[Field]:
-        """Return the fields with Date and Message-ID, if they had none.
+        """Return the fields with Date, Message-ID and ``feedback_id``, if they had none.
 
         ``headers`` replace fields with the same names.
         """
@@ -70,6 +75,8 @@ class PrebuiltHeader:
         if not rfc822.has(fields, "message-id"):
             own = f"{message_id}@{self.sender.domain_in_a_labels}"
             fields = rfc822.append(fields, f"Message-ID: <{own}>\r\n".encode())
+        if feedback_id and not rfc822.has(fields, feedback_id_header.NAME):
+            fields = rfc822.append(fields, feedback_id)
         return fields
 
     @property

@@ -16,9 +16,10 @@ from functools import cache
 from chalicelib.core import clock, packing, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import delivery_batch
+from chalicelib.delivery import delivery_batch, delivery_queues
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.reports import GroupReports, Reports
+from chalicelib.delivery.route import first_container
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import attempted_messages
 from chalicelib.delivery.store.work_units import (
@@ -178,7 +179,10 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     fields = [(message.index, _context_of(message)) for message in batch.messages]
     context = message_context.item_of(chunk.transmission.id, chunk.first_index, batch.event, fields)
     return work_units.record_generation(
-        chunk.unit, batch.injected_ms, to_deliver=chunk.is_only, context=context
+        chunk.unit,
+        batch.injected_ms,
+        to_deliver=chunk.is_only and delivery_queues.delivers_at_once(first_container(batch)),
+        context=context,
     )
 
 
@@ -198,7 +202,7 @@ def _hand_on(
     if batch.messages and generation.lease:
         deliver_at_once(batch, generation.lease, reports)
     elif batch.messages:
-        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
+        delivery_batch.queue(batch, first_container(batch))
     else:
         work_units.complete(chunk.unit, counts=batch.counts)
 

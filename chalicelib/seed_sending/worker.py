@@ -11,11 +11,13 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.core import clock, queues
+from chalicelib.core import clock
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.delivery_queues import delivers_at_once
+from chalicelib.delivery.route import first_container
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.delivery.worker import deliver_at_once
@@ -47,7 +49,7 @@ def send_seed(seed: Json) -> None:
         _log.warning("seed send %s is over", seed["run"])
         return
     unit = WorkUnit(seed_send.id, str(number))
-    generation = work_units.record_generation(unit, clock.now_ms(), to_deliver=True)
+    generation = work_units.record_generation(unit, clock.now_ms(), to_deliver=delivers_at_once(""))
     if generation is None:
         return  # it has been sent
     batch = _generate(seed_send, number, unit, generation.injected_ms)
@@ -56,7 +58,7 @@ def send_seed(seed: Json) -> None:
     elif generation.lease:
         deliver_at_once(batch, generation.lease)
     else:
-        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
+        delivery_batch.queue(batch, first_container(batch))
 
 
 def _generate(

@@ -20,7 +20,7 @@ from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
-from infrastructure.admin import compliance, dead_letters, seeds, sending_ips
+from infrastructure.admin import compliance, dead_letters, provider_limits, seeds, sending_ips
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 
@@ -98,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")
     sending_ips.add_commands(command)
+    provider_limits.add_commands(command)
     seeds.add_commands(command)
     compliance.add_commands(command)
     dead_letters.add_commands(command)

@@ -11,6 +11,7 @@ from chalicelib.fleet import sending_ips
 from chalicelib.fleet.model import DEFAULT, SendingIp
 from chalicelib.fleet.sending_ips import Unsuitable
 from chalicelib.fleet.store import IpTaken
+from infrastructure.admin import container_queues
 from infrastructure.admin.accounts import Refused
 
 #: Adds a command of an account: its name and what runs it
@@ -28,6 +29,11 @@ def add_commands(command: Adding) -> None:
         "--smarthost", default="", help="host:port of a smarthost that sends from this IP"
     )
     new.add_argument("--ses-pool", default="", help="SES configuration set that sends from this IP")
+    new.add_argument(
+        "--container",
+        default="",
+        help="the delivery container (DELIVERY_CONTAINER) whose host has the source address",
+    )
     new.add_argument(
         "--customer-provided", action="store_true", help="the IP belongs to the customer"
     )
@@ -55,10 +61,14 @@ def add_sending_ip(options: argparse.Namespace) -> None:
         source_address=options.source_address,
         smarthost=options.smarthost,
         ses_pool=options.ses_pool,
+        container=options.container,
         auto_warmup_enabled=options.auto_warmup,
     )
     try:
-        _print(sending_ips.add(options.account, ip))
+        added = sending_ips.add(options.account, ip)
+        if added.container:
+            container_queues.create(added.container)
+        _print(added)
     except (Unsuitable, IpTaken) as error:
         raise Refused(str(error)) from None
 
@@ -83,4 +93,6 @@ def list_sending_ips(options: argparse.Namespace) -> None:
 def _print(ip: SendingIp) -> None:
     stage = f"warm-up stage {ip.auto_warmup_stage}" if ip.auto_warmup_enabled else "no warm-up"
     way = ip.smarthost or ip.ses_pool or ip.source_address or "this host"
+    if ip.container:
+        way += f" of container {ip.container}"
     print(f"{ip.external_ip}\t{ip.hostname}\t{ip.ip_pool}\t{stage}\tby {way}")

@@ -30,6 +30,12 @@ _CALLS = {
     "sealing.open_sealed": "kms:Decrypt",
 }
 _SENDS = ("queues.send", "queues.send_again")
+# The results of the calls that choose a queue; a name that ends with * begins the names of several
+_CHOICES = {
+    "chalicelib.delivery.delivery_queues": {
+        "queue_of": ("delivery", "small-deliveries", "container-*")
+    }
+}
 # Names of the core under which the calls above are looked for
 _OFFERING = ("blobs", "queues", "sealing", "Table")
 # AWS service of a client that a module creates itself → the permissions that it needs
@@ -73,9 +79,9 @@ def access_of(function: Function) -> Access:
     return access
 
 
-def access_of_relay() -> Access:
-    """Return what the relay's container uses."""
-    modules = (f"relay.{path.stem}" for path in sorted((ROOT / "relay").glob("*.py")))
+def access_of_folder(folder: str) -> Access:
+    """Return what the container uses whose program is in a folder, such as ``relay``."""
+    modules = (f"{folder}.{path.stem}" for path in sorted((ROOT / folder).glob("*.py")))
     return _access_from([name for module in modules for name in _imported_by(module)])
 
 
@@ -180,7 +186,7 @@ def _access_of_module(module: str) -> Access:
         if _is_table(node):
             access.tables.add(_table(node))
         elif name in _SENDS:
-            access.sends_to.add(_queue(module, node.args[0]))
+            access.sends_to.update(_queues(module, node.args[0]))
         elif name == "boto3.client":
             access.actions.update(_client(module, node))
     return access
@@ -235,6 +241,14 @@ def _table(node: ast.Call) -> str:
     if not (node.args and isinstance(node.args[0], ast.Constant)):
         raise UnreadableAccess(f"the name of a table is not a constant: {ast.unparse(node)}")
     return str(node.args[0].value)
+
+
+def _queues(module: str, argument: ast.expr) -> tuple[str, ...]:
+    """Return the queues that a call may send to; a function of the same module may choose one."""
+    choices = _CHOICES.get(module, {})
+    if isinstance(argument, ast.Call) and _called(argument) in choices:
+        return choices[_called(argument)]
+    return (_queue(module, argument),)
 
 
 def _queue(module: str, argument: ast.expr) -> str:

@@ -11,6 +11,7 @@ Json = dict[str, Any]
 
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 _ONLY_WITH_TARGETS = "event-exports"
+_WITHOUT_CONTAINERS = "delivery"
 
 
 def template_part(function: Function, resources: Json) -> Json:
@@ -67,6 +68,8 @@ def _queue_source(function: Function, resources: Json) -> Json:
     if function.queue == _ONLY_WITH_TARGETS:
         # A source that is enabled asks its queue for messages all the time, and that is billed
         source["Enabled"] = {"Fn::If": ["HasEventTargets", True, False]}
+    if function.queue == _WITHOUT_CONTAINERS:
+        source["Enabled"] = {"Fn::If": ["DeliversByContainer", False, True]}
     if not function.concurrency:
         limit = {"MaximumConcurrency": {"Ref": f"{function.logical_id}Concurrency"}}
         source["ScalingConfig"] = {"Fn::If": [f"Limits{function.logical_id}", limit, _NO_VALUE]}

@@ -49,7 +49,12 @@ def merge_template(application: Iterable[Function]) -> Json:
         _visibility(functions, merged["Resources"]),
         alarms.template_part(functions, merged["Resources"]),
         dashboard.template_part(functions, merged["Resources"]),
-        _relay(merged["Resources"]),
+        _container("Relay", "The SMTP relay", permissions.relay_statements(merged["Resources"])),
+        _container(
+            "DeliveryContainer",
+            "The delivery containers",
+            permissions.delivery_container_statements(merged["Resources"]),
+        ),
         _versions(merged["Resources"]),
     ):
         _merge(merged, part)
@@ -114,18 +119,17 @@ def _versions(resources: Json) -> Json:
     return {"Resources": {"Bucket": {"Properties": bucket}}}
 
 
-def _relay(resources: Json) -> Json:
-    """Return the policy for the role that the relay's container runs under."""
-    document = {"Version": "2012-10-17", "Statement": permissions.relay_statements(resources)}
+def _container(name: str, about: str, statements: list[Json]) -> Json:
+    """Return the policy for the role that a container runs under, and the output that names it."""
     policy = {
         "Type": "AWS::IAM::ManagedPolicy",
         "Properties": {
-            "Description": {"Fn::Sub": "The SMTP relay of postfinch-${Stage}"},
-            "PolicyDocument": document,
+            "Description": {"Fn::Sub": f"{about} of postfinch-${{Stage}}"},
+            "PolicyDocument": {"Version": "2012-10-17", "Statement": statements},
         },
     }
-    output = {"Description": "For the relay's role", "Value": {"Ref": "RelayPolicy"}}
-    return {"Resources": {"RelayPolicy": policy}, "Outputs": {"RelayPolicyArn": output}}
+    output = {"Description": f"For the role of: {about}", "Value": {"Ref": f"{name}Policy"}}
+    return {"Resources": {f"{name}Policy": policy}, "Outputs": {f"{name}PolicyArn": output}}
 
 
 def _refuse_clashes(functions: Iterable[Function], merged: Json) -> None:

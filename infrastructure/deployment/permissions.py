@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from infrastructure.deployment.code_access import Access, access_of, access_of_relay
+from chalicelib.delivery import delivery_queues
+from infrastructure.deployment.code_access import Access, access_of, access_of_folder
 from infrastructure.deployment.functions import Function
 
 Json = dict[str, Any]
@@ -57,7 +58,17 @@ def target_statement(function: Function) -> Json | None:
 
 def relay_statements(resources: Json) -> list[Json]:
     """Return the statements of the policy of the relay's container."""
-    return _uses(access_of_relay(), resources)
+    return _uses(access_of_folder("relay"), resources)
+
+
+def delivery_container_statements(resources: Json) -> list[Json]:
+    """Return the statements of the policy of the delivery containers, each with its own queues."""
+    queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
+    names = (delivery_queues.QUEUE, delivery_queues.SMALL, f"{delivery_queues.OF_CONTAINERS}*")
+    consumed = [_queue_arn(name, queues) for name in names]
+    access = access_of_folder("outbound")
+    access.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
+    return [*_uses(access, resources), _allow(_CONSUME_ACTIONS, consumed)]
 
 
 def _uses(used: Access, resources: Json) -> list[Json]:
@@ -73,13 +84,21 @@ def _uses(used: Access, resources: Json) -> list[Json]:
         ]
         allowed.append(_allow(_TABLE_ACTIONS, arns + indexes))
     if used.sends_to:
-        arns = [_sub(f"${{{queues[name]}.Arn}}") for name in sorted(used.sends_to)]
+        arns = [_queue_arn(name, queues) for name in sorted(used.sends_to)]
         allowed.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
     allowed += _bucket(used.actions) + _key(used.actions)
     if mail := sorted(action for action in used.actions if action.startswith("ses:")):
         ses = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:"
         allowed.append(_allow(mail, [_sub(ses + "identity/*"), _sub(ses + "configuration-set/*")]))
     return allowed
+
+
+def _queue_arn(name: str, queues: dict[str, str]) -> Json:
+    """Return the address of a queue of the template, or of queues whose names begin alike."""
+    if name.endswith("*"):
+        of_stage = "arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:postfinch-${Stage}-"
+        return _sub(of_stage + name)
+    return _sub(f"${{{queues[name]}.Arn}}")
 
 
 def _logs(function: Function) -> Json:

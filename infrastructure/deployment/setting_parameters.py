@@ -16,15 +16,18 @@ Json = dict[str, Any]
 # Set by the template itself, or of use to the relay and the local runtime only
 _NO_PARAMETERS = (
     *("stage", "bucket", "secret_key", "kms_key_id", "log_format"),
+    *("delivery_container", "delivery_processes", "delivery_units"),
     *("delivery_journal", "max_body_bytes"),
 )
 _NO_PREFIX = "relay_"
 _LONGEST_SHOWN = 100
+# Where the name of a function is the same
+_OTHER_NAMES = {"delivery": "DeliveredBy"}
 
 
 def parameter_of(setting: str) -> str:
     """Return the template's parameter for a setting, such as ``SystemDomain``."""
-    return "".join(word.title() for word in setting.split("_"))
+    return _OTHER_NAMES.get(setting) or "".join(word.title() for word in setting.split("_"))
 
 
 def parameter_settings() -> list[Field[Any]]:
@@ -70,5 +73,5 @@ def _parameter(setting: Field[Any]) -> Json:
     if is_secret(setting):
         parameter["NoEcho"] = True
     if pattern := setting.metadata["pattern"]:
-        parameter["AllowedPattern"] = pattern
+        parameter["AllowedPattern"] = f"({pattern})?"
     return parameter

@@ -87,6 +87,7 @@ class Runtime:
         supervisor.start(
             *(self._worker(name) for name in WORKERS[1:]),
             self._worker(WORKERS[0], "--schedules"),
+            *self._delivery_containers(),
         )
         supervisor.start(self._api(), self._relay(), self._dns())
 
@@ -98,16 +99,24 @@ class Runtime:
             aws.make_clients()
 
     def _worker(self, name: str, *options: str) -> Process:
-        """Return a worker, which at its end may wait for a mail host's reply to a whole message.
+        return self._python(name, _WORKER, "--name", name, *options, grace=self._longest_work())
 
-        Or for a webhook's target, after it waited for the server of its token.
+    def _delivery_containers(self) -> list[Process]:
+        """Return the program of the delivery container, where it delivers."""
+        if settings.load(self._environment).delivery != "container":
+            return []
+        return [self._python("delivery", "outbound", grace=self._longest_work())]
+
+    def _longest_work(self) -> float:
+        """Return how long the end of a process may take: a mail host may answer a message late.
+
+        Or a webhook's target, after its worker waited for the server of its token.
         """
         current = settings.load(self._environment)
         longest_reply = max(
             current.smtp_command_timeout + current.smtp_final_timeout, 2 * current.webhook_timeout
         )
-        grace = longest_reply + GRACE
-        return self._python(name, _WORKER, "--name", name, *options, grace=grace)
+        return longest_reply + GRACE
 
     def _cloud(self) -> Process:
         port = self._config.ports.cloud

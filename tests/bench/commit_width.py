@@ -19,6 +19,7 @@ from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.delivery.departures import Departure
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.fleet.routing import Route
 from infrastructure.deployment.functions import functions
@@ -75,8 +76,8 @@ def _rate(answer_seconds: float, width: int) -> float:
 
 
 def _attempt(messages: Sequence[FinishedMessage]) -> None:
-    routes = [Route("default")] * len(messages)
-    attempt_all(messages, routes, UnitCommits(_Journal()), until=_FOREVER)
+    departures = [Departure(message, Route("default")) for message in messages]
+    attempt_all(departures, UnitCommits(_Journal()), until=_FOREVER)
 
 
 if __name__ == "__main__":

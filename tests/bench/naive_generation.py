@@ -31,6 +31,7 @@ _HEADERS = [
     b"date",
     b"list-unsubscribe",
     b"list-unsubscribe-post",
+    b"feedback-id",
 ]
 
 
@@ -57,6 +58,7 @@ class NaiveGenerator:
         message["Message-ID"] = f"<{index}@mail.example.test>"
         message["List-Unsubscribe"] = f"<{_link('u', index, '')}>, <mailto:u@mail.example.test>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        message["Feedback-ID"] = "spring:account-1:bulk:postfinch"
         message.set_content(text)
         message.add_alternative(self._rewrite_html(index, data), subtype="html")
         raw = message.as_bytes()

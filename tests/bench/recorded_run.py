@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
+from chalicelib.core.lambda_events import scheduled_event, sqs_event
 from chalicelib.core.settings import settings
 from infrastructure.deployment.functions import Function, Kind, functions
-from infrastructure.local.worker.events import scheduled_event, sqs_event
 from infrastructure.provision import read_template
 from tests.bench.cloud_service import api_event
 from tests.client_calls import Call, observed_calls

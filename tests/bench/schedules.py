@@ -22,13 +22,13 @@ from chalicelib.accounts.model import Account
 from chalicelib.core import aws, clock
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.lambda_events import scheduled_event
 from chalicelib.core.settings import settings
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
 from chalicelib.seeding.store import addresses
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.submit import submit
-from infrastructure.local.worker.events import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
 from tests.environment import IN_PROCESS_CLOUD
 from tests.fake_cloud import create_resources

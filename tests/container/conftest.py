@@ -10,6 +10,8 @@ import pytest
 from tests.container.engine import Engine, NoBaseImage, make_engine, missing
 from tests.unit.infrastructure.clouds import LocalCloud
 
+KEY = "container-key"
+
 
 @pytest.fixture(scope="package")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
@@ -39,3 +41,16 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         "STAGE": "container",
     }
     cloud.stop()
+
+
+@pytest.fixture(scope="package")
+def provisioned(engine: Engine, cloud: dict[str, str]) -> dict[str, str]:
+    """The cloud after the provisioning image created the resources and the first account."""
+    engine.run(engine.build("provision"), cloud | {"API_KEY": KEY}, "--rm")
+    return cloud
+
+
+@pytest.fixture(scope="package")
+def relay_image(engine: Engine) -> str:
+    """The image of the relay and of the delivery container."""
+    return engine.build("relay")

@@ -16,29 +16,17 @@ from typing import Any
 import boto3
 import pytest
 
+from tests.container.conftest import KEY
 from tests.container.engine import BASE, Engine
 from tests.free_ports import free_port
 from tests.journey.service import eventually
 
-KEY = "container-key"
 MESSAGE = "From: hello@example.test\r\nTo: you@inbox.test\r\nSubject: s\r\n\r\nHello\r\n"
 MOST_BYTES = 70_000_000
 
 
-@pytest.fixture(scope="module")
-def provisioned(engine: Engine, cloud: dict[str, str]) -> dict[str, str]:
-    """The cloud after the provisioning image created the resources and the first account."""
-    engine.run(engine.build("provision"), cloud | {"API_KEY": KEY}, "--rm")
-    return cloud
-
-
-@pytest.fixture(scope="module")
-def image(engine: Engine) -> str:
-    return engine.build("relay")
-
-
 @pytest.fixture
-def port(engine: Engine, provisioned: dict[str, str], image: str) -> Iterator[int]:
+def port(engine: Engine, provisioned: dict[str, str], relay_image: str) -> Iterator[int]:
     """The port of a running container."""
     port = free_port()
     relay_settings = {
@@ -47,7 +35,7 @@ def port(engine: Engine, provisioned: dict[str, str], image: str) -> Iterator[in
         "RELAY_PROCESSES": "2",
         "RELAY_DRAIN": "5",
     }
-    engine.run(image, provisioned | relay_settings, "--detach", "--name=relay")
+    engine.run(relay_image, provisioned | relay_settings, "--detach", "--name=relay")
     eventually(lambda: _is_healthy(engine))
     yield port
     engine.podman("rm", "--force", "--time=0", "relay")
@@ -118,5 +106,5 @@ def test_a_container_accepts_a_message_and_stops_gracefully(
     assert len({each["process_id"] for each in totals}) == 2
 
 
-def test_the_image_adds_little_to_its_base(engine: Engine, image: str) -> None:
-    assert engine.size(image) - engine.size(BASE) < MOST_BYTES
+def test_the_image_adds_little_to_its_base(engine: Engine, relay_image: str) -> None:
+    assert engine.size(relay_image) - engine.size(BASE) < MOST_BYTES

@@ -21,10 +21,10 @@ from unittest.mock import patch
 import boto3
 from aiosmtpd.controller import Controller
 
+from chalicelib.core.lambda_events import scheduled_event
 from infrastructure.deploy import Deployed, deploy
 from infrastructure.deploy_local import use
 from infrastructure.local.supervisor.probes import answers_http
-from infrastructure.local.worker.events import scheduled_event
 from infrastructure.package import Package
 from tests.free_ports import free_port
 from tests.http_response import Response

@@ -32,6 +32,7 @@ from chalicelib.mail_format import encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.header_section import MessageError
 from chalicelib.metrics import query_filters
+from chalicelib.sender_requirements import dmarc
 from chalicelib.template_language import HTML, Budget, TemplateError
 from chalicelib.template_language.compiled import compile_uncached
 from chalicelib.tracking import links, markup, tokens
@@ -287,6 +288,16 @@ def dns_texts(data: bytes) -> None:
         assert str(error)
 
 
+def dmarc_records(data: bytes) -> None:
+    """A DMARC record that strangers publish states a known policy, or is refused with a reason."""
+    try:
+        record = dmarc.read_record("a.test", _text(data))
+    except dmarc.BadPolicy as error:
+        assert str(error)
+    else:
+        assert record.policy_for("b.a.test") in dmarc.POLICIES
+
+
 def dns_records(data: bytes) -> None:
     """Records for the local DNS are read, or refused."""
     try:
@@ -413,5 +424,6 @@ TARGETS = (
         (b"\xc0\x0c", b"\xc0\x00", b"\x3f" * 64),
     ),
     Target("dns-texts", dns_texts, (b"v=DKIM1; k=rsa; h=sha256; p=MIGfMA0GCSqGSIb3DQEB",)),
+    Target("dmarc-records", dmarc_records, (b"v=DMARC1; p=none; sp=reject; rua=mailto:d@a.test",)),
     Target("dns-records", dns_records, (b"10 mail.a.test", b"a.test.", b"_x._domainkey.a.test")),
 )

@@ -287,6 +287,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("PUT", "/api/v1/account"): Case({"company_name": "taken over"}, reach="account"),
     ("GET", "/api/v1/usage"): Case(reach="account"),
     ("GET", "/api/v1/counts"): Case(),
+    ("GET", "/api/v1/delivery-queue"): Case(reach="account"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
@@ -350,6 +351,7 @@ CASES: dict[tuple[str, str], Case] = {
         lambda owner: {"name": owner.things["pool_id"]}, reach="account", primary_only=True
     ),
     ("GET", "/api/v1/ip-pools/{pool_id}"): Case(reach="account"),
+    ("GET", "/api/v1/ip-pools/{pool_id}/requirements"): Case(reach="account"),
     ("PUT", "/api/v1/ip-pools/{pool_id}"): Case(_NAMED, reach="account"),
     ("DELETE", "/api/v1/ip-pools/{pool_id}"): Case(reach="account"),
     ("GET", "/api/v1/sending-ips"): Case(reach="account"),
@@ -405,6 +407,7 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("GET", "/api/v1/sending-domains/{domain}"): Case(),
     ("GET", "/api/v1/sending-domains/{domain}/dns-records"): Case(),
+    ("GET", "/api/v1/sending-domains/{domain}/requirements"): Case(),
     ("PUT", "/api/v1/sending-domains/{domain}"): Case({"tracking_domain": ""}),
     ("DELETE", "/api/v1/sending-domains/{domain}"): Case(),
     ("POST", "/api/v1/sending-domains/{domain}/verify"): Case({"dkim_verify": True}),

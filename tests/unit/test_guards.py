@@ -15,6 +15,7 @@ import pytest
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.core.http import AUTHENTICATED, PUBLIC
 from chalicelib.core.settings import Settings, table
+from chalicelib.delivery import delivery_queues
 from infrastructure.access_patterns import patterns_of
 from tests.fake_cloud import declared
 from tests.spec_coverage import citations, statements
@@ -40,6 +41,7 @@ BANDS = {
             "metrics",
             "recipient_lists",
             "seeding",
+            "sender_requirements",
             "sending_domains",
             "snippets",
             "subaccounts",
@@ -114,7 +116,7 @@ def is_module(name: str) -> bool:
 
 def imports() -> Iterator[Import]:
     """Yield every import of one of our modules, those inside functions as well."""
-    for path in sources("chalicelib", "relay", "infrastructure"):
+    for path in sources("chalicelib", "relay", "outbound", "infrastructure"):
         importer = name_of(path)
         for node in ast.walk(parsed(path)):
             names: list[str] = []
@@ -126,7 +128,13 @@ def imports() -> Iterator[Import]:
                     inner = f"{origin}.{alias.name}"
                     names.append(inner if is_module(inner) else origin)
             for name in names:
-                if name.split(".")[0] in ("app", "chalicelib", "relay", "infrastructure"):
+                if name.split(".")[0] in (
+                    "app",
+                    "chalicelib",
+                    "relay",
+                    "outbound",
+                    "infrastructure",
+                ):
                     yield Import(importer, getattr(node, "lineno", 0), name)
 
 
@@ -205,7 +213,7 @@ def test_nothing_but_the_clock_reads_the_time() -> None:
 
 def test_nothing_but_the_settings_reads_the_environment() -> None:
     readers = {"os.environ", "os.getenv"}
-    for path in sources("chalicelib", "relay"):
+    for path in sources("chalicelib", "relay", "outbound"):
         if name_of(path) == "chalicelib.core.settings":
             continue
         for node in ast.walk(parsed(path)):
@@ -252,7 +260,7 @@ def queue_names() -> set[str]:
 def test_every_queue_is_consumed() -> None:
     working = {name for name in queue_names() if not name.endswith("-dead")}
     assert working
-    assert set(application().QUEUE_HANDLERS) == working
+    assert {*application().QUEUE_HANDLERS, delivery_queues.SMALL} == working
 
 
 def test_every_queue_has_a_dead_letter_queue() -> None:
@@ -327,7 +335,7 @@ def test_stores_list_their_access_patterns() -> None:
 def test_every_setting_is_used() -> None:
     code = "\n".join(
         path.read_text(encoding="utf-8")
-        for path in sources("chalicelib", "relay", "infrastructure")
+        for path in sources("chalicelib", "relay", "outbound", "infrastructure")
         if name_of(path) != "chalicelib.core.settings"
     )
     used = (ROOT / "chalicelib" / "core" / "settings.py").read_text(encoding="utf-8")

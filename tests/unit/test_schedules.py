@@ -23,6 +23,7 @@ from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import clock, due, dynamo, ids, queues
 from chalicelib.core.due import Due
+from chalicelib.core.lambda_events import scheduled_event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
@@ -43,7 +44,6 @@ from chalicelib.suppression import service as suppression
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
-from infrastructure.local.worker.events import scheduled_event
 from tests.client_calls import after_each_call
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.ab_tests.examples import by_size

@@ -43,7 +43,9 @@ class OutboundMessage:
     `sender` is the envelope sender, empty for a notification; `data` the message as RFC 5322 bytes,
     neither dot-stuffed nor ended by a dot. `source_address` is the local IPv4 or IPv6 address to
     send from (None: the system's choice), `ehlo_name` the name to greet with (empty: the
-    transport's own).
+    transport's own). Messages to the same `hosts` can share connections (empty: those to the same
+    domain), whose number is limited by `path` (empty: by domain). `messages_per_connection` is how
+    many messages the host takes by one connection (None: the transport's own limit).
     """
 
     sender: str
@@ -51,6 +53,9 @@ class OutboundMessage:
     data: bytes
     source_address: str | None = None
     ehlo_name: str = ""
+    hosts: str = ""
+    path: str = ""
+    messages_per_connection: int | None = None
 
 
 class Transport(Protocol):

@@ -32,9 +32,9 @@ MOST_ADDRESSES = 5
 
 
 class MxTransport:
-    """Deliver to the hosts that the DNS names, and reuse sessions per domain.
+    """Deliver to the hosts that the DNS names, and reuse sessions for domains with the same hosts.
 
-    `limits.connections` bounds the connections per recipient domain.
+    `limits.connections` bounds the connections of a message's path, or else of its domain.
     """
 
     def __init__(
@@ -58,17 +58,19 @@ class MxTransport:
         name = message.recipient.rpartition("@")[2].lower()
         domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
-        key = SessionKey(domain, message.source_address, ehlo_name)
-        return self._pool.deliver(key, lambda: self._connect(key), message, commit)
+        key = SessionKey(
+            message.hosts or domain, message.source_address, ehlo_name, message.path or domain
+        )
+        return self._pool.deliver(key, lambda: self._connect(domain, key), message, commit)
 
     def close(self) -> None:
         """Close every idle connection."""
         self._pool.close()
 
-    def _connect(self, key: SessionKey) -> SmtpSession:
-        """Return a session with the best host that opens one."""
+    def _connect(self, domain: str, key: SessionKey) -> SmtpSession:
+        """Return a session with the best host of a domain that opens one."""
         failures: list[SessionFailed] = []
-        candidates = self._hosts.addresses(key.destination, key.source_address)
+        candidates = self._hosts.addresses(domain, key.source_address)
         for _, (host, address) in zip(range(MOST_ADDRESSES), candidates, strict=False):
             try:
                 return open_session(

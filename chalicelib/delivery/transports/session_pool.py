@@ -1,7 +1,7 @@
-"""Reuse SMTP sessions, within a limit of connections per destination.
+"""Reuse SMTP sessions, within a limit of connections per path.
 
 An idle session serves a message with the same `SessionKey`: destination, local address and EHLO
-name. The limit counts the connections of a destination that are in use and idle. An idle session
+name. The limit counts the connections of a path that are in use and idle. An idle session
 that is too old is not used again. A session that the host has closed fails when it is used, and a
 new one replaces it.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
-from chalicelib.core.concurrency import PerKeyLimit
+from chalicelib.core.concurrency import Limit, PerKeyLimit
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
@@ -24,12 +24,13 @@ from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLo
 class PoolLimits:
     """How many connections, and for how long.
 
-    `connections` is per destination, `messages` per connection. `idle_seconds` is how long an
-    unused session stays open (hosts close them after one to five minutes), `idle_sessions` how many
-    stay open in all. `wait_seconds` is how long a message waits for a connection.
+    `connections` is per path, a number or a function of the path; `messages` per connection.
+    `idle_seconds` is how long an unused session stays open (hosts close them after one to five
+    minutes), `idle_sessions` how many stay open in all. `wait_seconds` is how long a message waits
+    for a connection.
     """
 
-    connections: int = 20
+    connections: Limit = 20
     messages: int = 1_000
     idle_seconds: float = 30.0
     idle_sessions: int = 100
@@ -38,11 +39,15 @@ class PoolLimits:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """The properties that two messages must share to use one session."""
+    """The properties that two messages must share to use one session.
+
+    Connections are counted by `path`.
+    """
 
     destination: str
     source_address: str | None
     ehlo_name: str
+    path: str
 
 
 Connect = Callable[[], SmtpSession]
@@ -67,7 +72,7 @@ class SessionPool:
         A session that turns out to be stale is replaced by a new one, once.
         """
         seconds = self._limits.wait_seconds
-        with self._connections.place(key.destination, seconds) as has_place:
+        with self._connections.place(key.path, seconds) as has_place:
             if not has_place:
                 text = internal("4.4.5", f"too many connections to {key.destination}")
                 return Retry(451, text, TRANSIENT_FAILURE)
@@ -93,14 +98,18 @@ class SessionPool:
             except SessionLost as failure:
                 if not failure.stale:
                     raise
-        self._make_room(key.destination)
+        self._make_room(key.path)
         return self._use(connect(), key, message, commit)
 
     def _use(
         self, session: SmtpSession, key: SessionKey, message: OutboundMessage, commit: Commit
     ) -> Outcome:
         outcome = session.deliver(message, commit)
-        self._give_back(key, session)
+        most = message.messages_per_connection or self._limits.messages
+        if session.messages >= most:
+            session.close()
+        else:
+            self._give_back(key, session)
         return outcome
 
     def _take_idle(self, key: SessionKey) -> SmtpSession | None:
@@ -117,7 +126,7 @@ class SessionPool:
         if not session.is_open:
             return
         with self._lock:
-            if self._is_closed or session.messages >= self._limits.messages:
+            if self._is_closed:
                 surplus = [session]
             else:
                 self._idle.append((key, session))
@@ -134,12 +143,12 @@ class SessionPool:
         del self._idle[:keep_from]
         return overdue
 
-    def _make_room(self, destination: str) -> None:
-        """Close an idle session of the destination if a new one would be one too many."""
+    def _make_room(self, path: str) -> None:
+        """Close an idle session of the path if a new one would be one too many."""
         with self._lock:
-            indexes = [i for i, (key, _) in enumerate(self._idle) if key.destination == destination]
-            connections = len(indexes) + self._connections.in_use(destination)
-            too_many = connections > self._limits.connections
+            indexes = [i for i, (key, _) in enumerate(self._idle) if key.path == path]
+            connections = len(indexes) + self._connections.in_use(path)
+            too_many = connections > self._connections.limit_of(path)
             session = self._idle.pop(indexes[0])[1] if too_many and indexes else None
         if session:
             session.close()

@@ -36,7 +36,8 @@ class SmarthostTransport:
         """Attempt the message once."""
         ehlo_name = message.ehlo_name or self._ehlo_name
         host, port = self._address
-        key = SessionKey(f"{host}:{port}", message.source_address, ehlo_name)
+        name = f"{host}:{port}"
+        key = SessionKey(name, message.source_address, ehlo_name, name)
 
         def connect() -> SmtpSession:
             return open_session(

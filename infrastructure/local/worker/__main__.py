@@ -15,6 +15,7 @@ from pathlib import Path
 
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
+from chalicelib.delivery import delivery_queues
 from chalicelib.recording import observers
 from infrastructure.local.live_events import EventSender
 from infrastructure.local.worker.process import work
@@ -34,7 +35,10 @@ def main(arguments: list[str] | None = None) -> None:
     app = importlib.import_module("app")
     aws.make_clients()
     observers.add(EventSender(Path(os.environ["DATA_DIR"])))
-    work(app.QUEUE_HANDLERS, app.SCHEDULES if options.schedules else None)
+    handlers = dict(app.QUEUE_HANDLERS)
+    if settings().delivery == "container":
+        del handlers[delivery_queues.QUEUE]
+    work(handlers, app.SCHEDULES if options.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.
     os._exit(0)
 

@@ -6,7 +6,8 @@ import signal
 from collections.abc import Mapping
 
 from chalicelib.core import aws, shutdown
-from infrastructure.local.worker.consumer import LONG_POLL, THREADS, Consumer, Handler
+from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Handler
+from infrastructure.local.worker.consumer import THREADS, consumers
 from infrastructure.local.worker.schedule import Schedule
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -16,18 +17,17 @@ def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | Non
     """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    consumers = sum(THREADS.get(queue, 1) for queue in handlers)
     receiver = aws.make_client(
         "sqs",
         retries={"total_max_attempts": 1},
         read_timeout=LONG_POLL + 10,
-        max_pool_connections=consumers,
+        max_pool_connections=sum(THREADS.get(queue, 1) for queue in handlers),
     )
     threads: list[Consumer | Schedule] = [
         *(
-            Consumer(queue, handler, receiver)
+            consumer
             for queue, handler in handlers.items()
-            for _ in range(THREADS.get(queue, 1))
+            for consumer in consumers(queue, handler, receiver)
         ),
         *(Schedule(name, function) for name, function in (schedules or {}).items()),
     ]

@@ -11,8 +11,8 @@ import os
 import threading
 import time
 
-from infrastructure.local.worker.consumer import Handler
-from infrastructure.local.worker.events import Context, scheduled_event
+from chalicelib.core.lambda_events import Context, scheduled_event
+from chalicelib.core.queue_consumer import Handler
 
 log = logging.getLogger(__name__)
 

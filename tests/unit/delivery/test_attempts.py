@@ -16,6 +16,7 @@ from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.delivery.departures import Departure
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -71,7 +72,7 @@ def attempt_messages(
     until: float = FOREVER,
 ) -> dict[int, Entry]:
     commits = UnitCommits(journal or MemoryJournal())
-    attempt_all(messages, [route] * len(messages), commits, until=until)
+    attempt_all([Departure(each, route) for each in messages], commits, until=until)
     return commits.entries
 
 
@@ -244,7 +245,7 @@ class TestStopping:
         host.before_commit = block
         threading.Thread(target=lambda: is_blocked.wait(10) and shutdown.request()).start()
         commits = UnitCommits(MemoryJournal())
-        attempt_all([message(0)], [ROUTE], commits, until=FOREVER)
+        attempt_all([Departure(message(0), ROUTE)], commits, until=FOREVER)
         assert commits.entries == {}
         go_on.set()
         attempts._executor().submit("another.test", lambda: None).result(10)

@@ -51,7 +51,7 @@ def test_each_message_has_one_event_or_goes_on_and_a_deferred_one_both(
         message.event["message_id"] for message in batch.messages if message.index in entries
     ]
     assert len({event["event_id"] for event in results.events}) == len(entries)
-    going = {rest.unit: [m.index for m in rest.messages] for rest, _ in results.rest}
+    going = {rest.batch.unit: [m.index for m in rest.batch.messages] for rest in results.rest}
     delayed = [e["message_id"] for e in results.events if e["type"] == "delay"]
     assert [int(name[-8:], 16) for name in delayed] == going.get(UNIT.deferred, [])
     assert [n for n in range(6) if n not in entries] == going.get(UNIT.continued, [])
@@ -138,7 +138,8 @@ def test_all_fields_of_an_attempt_are_strings_but_the_internal_time() -> None:
 
 def test_a_deferred_message_goes_on_in_a_unit_of_its_own_at_the_next_attempt() -> None:
     entries = {0: entry(DELIVERED), 1: entry(DEFERRED), 2: entry(REFUSED), 3: entry(DEFERRED)}
-    ((rest, delay),) = results_of(batch_of(4, attempt=2), entries).rest
+    (result,) = results_of(batch_of(4, attempt=2), entries).rest
+    rest, delay = result.batch, result.delay
     assert (rest.unit, rest.attempt) == (UNIT.deferred, 3)
     assert [message.index for message in rest.messages] == [1, 3]
     assert rest.messages[0] == batch_of(4).messages[1]
@@ -147,7 +148,8 @@ def test_a_deferred_message_goes_on_in_a_unit_of_its_own_at_the_next_attempt() -
 
 
 def test_messages_without_an_attempt_go_on_at_once_at_the_same_attempt() -> None:
-    ((rest, delay),) = results_of(batch_of(3, attempt=2), {1: entry(DELIVERED)}).rest
+    (result,) = results_of(batch_of(3, attempt=2), {1: entry(DELIVERED)}).rest
+    rest, delay = result.batch, result.delay
     assert (rest.unit, rest.attempt, delay) == (UNIT.continued, 2, 0.0)
     assert [message.index for message in rest.messages] == [0, 2]
 
@@ -171,12 +173,13 @@ def test_a_retry_past_its_expiry_becomes_a_bounce(attempt: int) -> None:
 def test_a_retry_just_before_the_expiry_is_due_at_the_expiry() -> None:
     results = results_of(batch_of(1, 9), {0: entry(DEFERRED, EXPIRY - 5)})
     assert results.events[0]["type"] == "delay"
-    assert results.rest[0][1] == pytest.approx(5)
+    assert results.rest[0].delay == pytest.approx(5)
 
 
 def test_messages_deferred_together_wait_for_the_longest_of_their_delays() -> None:
     entries = {0: entry(DEFERRED, EXPIRY - 200), 1: entry(DEFERRED, EXPIRY - 100)}
-    ((rest, delay),) = results_of(batch_of(2, 9), entries).rest
+    (result,) = results_of(batch_of(2, 9), entries).rest
+    rest, delay = result.batch, result.delay
     assert len(rest.messages) == 2
     assert delay == pytest.approx(200)
 
@@ -197,7 +200,7 @@ def test_each_message_of_a_unit_expires_at_its_own_time() -> None:
     entries = {0: entry(DEFERRED, EXPIRY - 3), 1: entry(DEFERRED, EXPIRY + 3)}
     results = results_of(replace(batch_of(2), attempt=9), entries)
     assert [event["type"] for event in results.events] == ["delay", "bounce"]
-    assert [message.index for message in results.rest[0][0].messages] == [0]
+    assert [message.index for message in results.rest[0].batch.messages] == [0]
 
 
 def test_the_policy_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.departures import Departure
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
 from chalicelib.delivery.store.journal_files import FileJournal
@@ -103,6 +104,7 @@ def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own(
     assert ses._configuration_set == "dedicated"
 
 
+@pytest.mark.usefixtures("cloud")
 def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANSPORT", "mx")
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
@@ -121,6 +123,7 @@ def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.Monk
     assert zone.queries == ["inbox.test", "mx.inbox.test"]
 
 
+@pytest.mark.usefixtures("cloud")
 def test_direct_mail_does_not_go_to_private_addresses_by_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -143,7 +146,7 @@ def test_each_message_leaves_by_its_own_route_and_the_journal_names_it(tmp_path:
         journal = FileJournal(tmp_path, UNIT)
         messages = [message(index) for index in range(3)]
         commits = UnitCommits(journal)
-        attempt_all(messages, routes, commits, until=clock.monotonic() + 20)
+        attempt_all(list(map(Departure, messages, routes)), commits, until=clock.monotonic() + 20)
         entries = commits.entries
     assert (len(one.contents), len(two.contents)) == (2, 1)
     assert {each.client for each in one.conversations} == {"127.0.0.2"}
@@ -160,7 +163,8 @@ def test_the_pool_of_a_batch_says_which_ips_its_messages_leave_by() -> None:
     make_pool("Spare")
     make_pool("New", auto_warmup_overflow_pool="spare")
     add(an_ip(2, "spare"), warming(1, "new"))
-    routes = routes_of(batch_by("NEW", 3), 250)
+    batch = batch_by("NEW", 250)
+    routes = routes_of(batch, batch.messages)
     assert [each.sending_ip for each in routes] == ["192.0.2.1"] * 200 + ["192.0.2.2"] * 50
 
 
@@ -168,9 +172,9 @@ def test_the_pool_of_a_batch_says_which_ips_its_messages_leave_by() -> None:
 def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
     add(*(an_ip(last) for last in range(1, 9)))
     batch = batch_by("default", 1)
-    (first,) = routes_of(batch, 1)
+    (first,) = routes_of(batch, batch.messages[:1])
     for unit in (UNIT.deferred, UNIT.continued.deferred.deferred):
-        assert routes_of(replace(batch, unit=unit), 1) == [first]
+        assert routes_of(replace(batch, unit=unit), batch.messages[:1]) == [first]
 
 
 @pytest.mark.cost
@@ -178,5 +182,6 @@ def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
 def test_routing_reads_once_for_an_account_without_sending_ips() -> None:
     with aws_requests() as requests:
         for _ in range(3):
-            routes_of(batch_by("default", 100), 100)
+            batch = batch_by("default", 100)
+            routes_of(batch, batch.messages)
     assert [each.operation for each in requests] == ["GetItem"]

@@ -113,6 +113,8 @@ def _resource_names(arns: Any, resources: Json) -> list[str]:
 def _resource_name(arn: str, resources: Json) -> str:
     if arn.startswith("arn:${AWS::Partition}:ses:"):
         return arn.rpartition(":")[2]
+    if arn.startswith("arn:${AWS::Partition}:sqs:"):
+        return f"queue/{arn.rpartition('${Stage}-')[2]}"
     logical_id, _, rest = arn.removeprefix("${").partition(".Arn}")
     if logical_id == "SealingKey":
         return "key/SealingKey"

@@ -20,9 +20,9 @@ DOCKERFILE = (ROOT / "relay" / "Dockerfile").read_text()
 SETTINGS = {setting.name.upper(): setting for setting in fields(Settings)}
 
 
-@pytest.mark.parametrize("name", ["provision", "relay"])
+@pytest.mark.parametrize("name", ["provision", "relay", "delivery"])
 def test_environment_variables_of_a_container_are_settings(name: str) -> None:
-    variables = set(SERVICES[name]["environment"]) - {"API_KEY"}
+    variables = set(SERVICES[name]["environment"]) - {"API_KEY", "PROGRAM"}
     assert {each for each in variables if not each.startswith("AWS_")} <= set(SETTINGS)
     assert "AWS_ENDPOINT_URL" in variables
 
@@ -31,7 +31,7 @@ def test_environment_variables_of_the_image_are_settings() -> None:
     assert set(re.findall(r"(RELAY_[A-Z_]+)=", DOCKERFILE)) <= set(SETTINGS)
 
 
-@pytest.mark.parametrize("name", ["provision", "relay"])
+@pytest.mark.parametrize("name", ["provision", "relay", "delivery"])
 def test_an_image_is_built_from_an_existing_stage(name: str) -> None:
     build = SERVICES[name]["build"]
     dockerfile = ROOT / "infrastructure" / build["context"] / build["dockerfile"]
@@ -57,6 +57,17 @@ def test_the_relay_has_few_privileges_and_time_to_drain() -> None:
     assert "no-new-privileges:true" in relay["security_opt"]
     grace = int(relay["stop_grace_period"].removesuffix("s"))
     assert grace > SETTINGS["RELAY_DRAIN"].default
+
+
+def test_the_delivery_container_has_few_privileges_and_waits_for_replies() -> None:
+    delivery = SERVICES["delivery"]
+    assert delivery["read_only"] is True
+    assert delivery["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in delivery["security_opt"]
+    grace = int(delivery["stop_grace_period"].removesuffix("s"))
+    assert (
+        grace >= SETTINGS["SMTP_FINAL_TIMEOUT"].default + SETTINGS["SMTP_COMMAND_TIMEOUT"].default
+    )
 
 
 def test_the_relay_pins_the_same_versions_as_the_other_requirements() -> None:

@@ -21,6 +21,7 @@ import app
 from chalicelib.core import aws, clock
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import App
+from chalicelib.core.lambda_events import scheduled_event, sqs_event
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
@@ -28,7 +29,6 @@ from chalicelib.sending_domains import recheck
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
 from infrastructure.deployment.permissions import relay_statements, statements, target_statement
-from infrastructure.local.worker.events import scheduled_event, sqs_event
 from relay.backend import Envelope
 from relay.inbound import ReportAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor

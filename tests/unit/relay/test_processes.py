@@ -19,7 +19,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from relay.processes import usable_cores
+from chalicelib.core.process_group import usable_cores
 from tests.free_ports import free_port
 from tests.unit.relay.fakes import TIMEOUT, Wire
 

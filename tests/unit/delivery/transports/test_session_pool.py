@@ -15,9 +15,18 @@ from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, 
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 
 MESSAGE = OutboundMessage("a@example.com", "b@example.net", b"x")
-HERE = SessionKey("example.net", None, "client.test")
-THERE = SessionKey("example.org", None, "client.test")
-HERE_FROM_ELSEWHERE = SessionKey("example.net", "192.0.2.7", "client.test")
+
+
+def key_of(
+    destination: str, source: str | None = None, ehlo_name: str = "client.test"
+) -> SessionKey:
+    """Return a key whose connections count by destination."""
+    return SessionKey(destination, source, ehlo_name, destination)
+
+
+HERE = key_of("example.net")
+THERE = key_of("example.org")
+HERE_FROM_ELSEWHERE = key_of("example.net", "192.0.2.7")
 GOOD = Delivered(250, "taken")
 LOST = Retry(421, "4.4.2 [internal] lost", 20)
 
@@ -77,7 +86,7 @@ def test_a_session_is_used_again(sessions: Sessions) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [THERE, HERE_FROM_ELSEWHERE, SessionKey("example.net", None, "other.test")]
+    "other", [THERE, HERE_FROM_ELSEWHERE, key_of("example.net", None, "other.test")]
 )
 def test_a_session_is_not_used_for_another_key(sessions: Sessions, other: SessionKey) -> None:
     pool = SessionPool(PoolLimits())
@@ -114,7 +123,7 @@ def test_sessions_that_idled_too_long_are_closed_when_others_are_used(sessions: 
 def test_no_more_sessions_are_kept_than_allowed(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=3))
     for n in range(10):
-        send(pool, sessions, SessionKey(f"d{n}.example", None, "client.test"))
+        send(pool, sessions, key_of(f"d{n}.example"))
     assert [session.is_open for session in sessions.opened] == [False] * 7 + [True] * 3
 
 
@@ -256,6 +265,6 @@ def test_closing_ends_idle_sessions_and_keeps_no_new_ones(sessions: Sessions) ->
 def test_finished_domains_leave_nothing_behind(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=2))
     for n in range(50):
-        send(pool, sessions, SessionKey(f"d{n}.example", None, "client.test"))
+        send(pool, sessions, key_of(f"d{n}.example"))
     assert not pool._connections._in_use
     assert len(pool._idle) == 2

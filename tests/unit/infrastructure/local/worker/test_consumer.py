@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, queues, shutdown
+from chalicelib.core import aws, queue_consumer, queues, shutdown
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
-from infrastructure.local.worker import consumer as consumer_module
-from infrastructure.local.worker.consumer import BATCH_SIZES, VISIBILITY, Consumer, retry_pause
+from infrastructure.local.worker.consumer import BATCH_SIZES, VISIBILITY, consumers, retry_pause
 from tests.fake_cloud import queued
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, LocalCloud, eventually
 
@@ -166,7 +165,7 @@ def test_a_batching_window_collects_messages_into_one_call(
 
     for name in ("webhook-events", "events"):
         queues.send(name, [Work({"n": n}) for n in range(25)])
-        Consumer(name, handle, aws.sqs())._consume_once()
+        consumers(name, handle, aws.sqs())[0]._consume_once()
     assert calls == [25, 10]
     assert queued("webhook-events") == []
     assert len(queued("events")) == 15
@@ -184,16 +183,16 @@ def test_a_worker_that_dies_has_received_no_work_that_it_has_not_begun(
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        Consumer(queue, die, aws.sqs())._consume_once()
+        consumers(queue, die, aws.sqs())[0]._consume_once()
     assert len(queued(queue)) == 5
 
 
 def test_a_worker_that_stops_hands_back_what_it_has_received_and_not_begun(
     cloud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer_module, "HAND_BACK_DELAY", 0)
+    monkeypatch.setattr(queue_consumer, "HAND_BACK_DELAY", 0)
     queues.send("delivery", [Work({"n": 1})])
-    consumer = Consumer("delivery", lambda *_: pytest.fail("it was begun"), aws.sqs())
+    consumer, *_ = consumers("delivery", lambda *_: pytest.fail("it was begun"), aws.sqs())
     shutdown.request()
     try:
         for _ in range(9):  # however many threads stop and meet it

@@ -5,13 +5,13 @@ An event has the form that SQS's event source mapping or an EventBridge schedule
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chalicelib.core import aws
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
@@ -42,7 +42,7 @@ def scheduled_event(name: str) -> Json:
         "version": "0",
         "id": str(uuid.uuid4()),
         "account": "000000000000",
-        "region": os.environ.get("AWS_DEFAULT_REGION", "us-east-1"),
+        "region": aws.sqs().meta.region_name,
         "detail": {},
         "detail-type": "Scheduled Event",
         "source": "aws.events",
@@ -57,7 +57,7 @@ def sqs_event(queue: str, messages: Sequence[Json]) -> Json:
 
 
 def _record(queue: str, message: Json) -> Json:
-    region = os.environ.get("AWS_DEFAULT_REGION", "us-east-1")
+    region = aws.sqs().meta.region_name
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],

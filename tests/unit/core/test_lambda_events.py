@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core import aws
+from chalicelib.core.lambda_events import Context, sqs_event
 from chalicelib.core.settings import settings
-from infrastructure.local.worker.events import Context, sqs_event
 
 
 def message(receives: int = 1, **more: Any) -> dict[str, Any]:
@@ -23,9 +24,11 @@ def message(receives: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def test_an_sqs_event_has_the_form_of_lambdas(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    request.addfinalizer(aws.clear_cache)
+    aws.clear_cache()
     attribute = {"StringValue": "v", "DataType": "String"}
     event = sqs_event("events", [message(MessageAttributes={"kind": attribute})])
     assert event == {

@@ -1,0 +1,117 @@
+"""Plan which messages of a batch leave here and now, by which route and at what time.
+
+- A message whose sending IP is at the host of another delivery container leaves there: the rest of
+  its unit is queued for that container, with the sending IP that was chosen. So the volume of an IP
+  that warms up is counted once.
+- A message that the limits of its provider hold back leaves later, in the rest of its unit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from chalicelib.core import clock
+from chalicelib.core.addresses import domain_of
+from chalicelib.delivery import delivery_queues
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.route import is_direct, routes_of
+from chalicelib.delivery.shaping.groups import groups_of
+from chalicelib.delivery.shaping.pacing import Lane
+from chalicelib.delivery.shaping.shaper import Hold, shaper
+from chalicelib.fleet.routing import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A message that leaves here by ``route``, not before ``at`` (``clock.monotonic``).
+
+    ``path`` is that of traffic shaping, and ``hosts`` are the recipient's mail hosts; both are
+    empty where mail does not leave for the recipient's host.
+    """
+
+    message: FinishedMessage
+    route: Route
+    path: str = ""
+    hosts: str = ""
+    at: float = 0.0
+
+    @property
+    def destination(self) -> str:
+        """Return what shares a number of connections: the path, or else the domain."""
+        return self.path or domain_of(self.message.recipient)
+
+
+@dataclass(frozen=True, slots=True)
+class Departures:
+    """The messages of a unit that leave here, the routes of others, and why others must wait.
+
+    Those that do not leave are named by recipient index. The plan was made at ``at_ms``.
+    """
+
+    here: Sequence[Departure] = ()
+    elsewhere: dict[int, Route] = field(default_factory=dict)
+    holds: dict[int, Hold] = field(default_factory=dict)
+    at_ms: int = 0
+
+    @property
+    def next_container(self) -> str | None:
+        """Return a container that sends some of the messages; ``None`` if none does."""
+        return next((route.container for route in self.elsewhere.values()), None)
+
+    @property
+    def seconds(self) -> float:
+        """Return after how long the first of the messages that wait is tried again."""
+        return min((hold.seconds for hold in self.holds.values()), default=0.0)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of the messages that wait for long."""
+        return tuple(sorted({hold.path for hold in self.holds.values() if hold.lasts}))
+
+
+def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departures:
+    """Choose the routes and times of messages of the batch."""
+    here: list[Departure] = []
+    elsewhere: dict[int, Route] = {}
+    for message, route in zip(messages, routes_of(batch, messages), strict=True):
+        if delivery_queues.is_reached_here(route.container):
+            here.append(Departure(message, route))
+        else:
+            elsewhere[message.index] = route
+    direct = [each for each in here if is_direct(each.route)]
+    if not direct:
+        return Departures(here, elsewhere, at_ms=clock.now_ms())
+    others = [each for each in here if not is_direct(each.route)]
+    shaped, holds = _shape(batch, direct)
+    return Departures([*others, *shaped], elsewhere, holds, clock.now_ms())
+
+
+def _shape(
+    batch: DeliveryBatch, departures: Sequence[Departure]
+) -> tuple[list[Departure], dict[int, Hold]]:
+    """Ask for the times of messages that leave for their recipients' hosts."""
+    lane = Lane(str(batch.account_id), batch.unit.transmission_id)
+    shaped: list[Departure] = []
+    holds: dict[int, Hold] = {}
+    for path, each in _by_path(departures).items():
+        grant = shaper().ask(path, lane, len(each), small=batch.is_small)
+        for departure, at in zip(each, grant.times, strict=False):
+            shaped.append(replace(departure, path=path, at=at))
+        if grant.hold:
+            waiting_ones = each[len(grant.times) :]
+            holds |= {departure.message.index: grant.hold for departure in waiting_ones}
+    return shaped, holds
+
+
+def _by_path(departures: Iterable[Departure]) -> dict[str, list[Departure]]:
+    groups = groups_of({domain_of(each.message.recipient) for each in departures})
+    path_of = cache(shaper().path_of)
+    paths: defaultdict[str, list[Departure]] = defaultdict(list)
+    for each in departures:
+        group = groups[domain_of(each.message.recipient)]
+        path = path_of(group.name, each.route.source_address)
+        paths[path].append(replace(each, hosts=group.hosts))
+    return paths

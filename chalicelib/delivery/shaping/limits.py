@@ -1,0 +1,37 @@
+"""Decide which limits are in force for a group: the operator's, those of its provider, or defaults.
+
+Connections count for one source address, and a source address belongs to one host. The processes of
+a delivery container share them, each with at least one.
+"""
+
+from __future__ import annotations
+
+from chalicelib.core.process_group import usable_cores
+from chalicelib.core.settings import settings
+from chalicelib.delivery.shaping import store
+from chalicelib.delivery.shaping.providers import Limits, providers
+
+
+def limits_of(group: str) -> Limits:
+    """Return the limits of a group. It makes no request while the operator's are cached."""
+    return store.cached_overrides().get(group) or providers().limits.get(group) or default_limits()
+
+
+def default_limits() -> Limits:
+    """Return the limits of a group that neither the operator nor the data file names."""
+    current = settings()
+    processes = _processes()
+    return Limits(current.delivery_domain_connections * processes, 1_000)
+
+
+def connections_of(path: str) -> int:
+    """Return how many connections of a path this process may have."""
+    group, _ = store.group_of_path(path)
+    return max(1, limits_of(group).connections // _processes())
+
+
+def _processes() -> int:
+    current = settings()
+    if current.delivery != "container":
+        return 1
+    return current.delivery_processes or usable_cores()

@@ -1,0 +1,198 @@
+"""Decide when messages may leave for a group, by its limits and by what its hosts have answered.
+
+The state is in DynamoDB, and all processes and machines share it. A process asks once for all
+messages of a unit that leave by the same path. A group without a rate costs no request; the pauses
+of all paths are read together, every ``_PAUSES_SECONDS``.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from chalicelib.core import caches, clock
+from chalicelib.delivery.outcome import Outcome, internal
+from chalicelib.delivery.shaping import backoff, pacing, store
+from chalicelib.delivery.shaping.limits import limits_of
+from chalicelib.delivery.shaping.pacing import Lane, Pace
+from chalicelib.delivery.shaping.store import Pause
+
+#: Messages that wait for less than this are on their way, and not held back
+SHORT_WAIT = 10.0
+
+_PAUSES_SECONDS = 2.0
+_BACKLOG_SECONDS = 10.0
+_LONGEST_WAIT = 900.0
+_MOST_CONFLICTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why messages cannot leave now, and the seconds until their unit is tried again.
+
+    ``lasts`` tells whether that is long enough to tell the sender.
+    """
+
+    path: str
+    reason: str
+    seconds: float
+    lasts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The times (``clock.monotonic``) at which messages may leave, and a hold for the others."""
+
+    times: list[float]
+    hold: Hold | None = None
+
+
+class Shaper:
+    """The view of one process on all paths."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses: dict[str, Pause] = {}
+        self._pauses_until = 0.0
+        self._paces: dict[str, Pace] = {}
+        self._path_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._backlogs: dict[str, tuple[float, int, int]] = {}
+
+    def path_of(self, group: str, source_address: str | None) -> str:
+        """Return the path on which the limits of a group count."""
+        shared = limits_of(group).is_shared
+        return store.path_of(group, None if shared else source_address)
+
+    def ask(self, path: str, lane: Lane, count: int, *, small: bool = False) -> Grant:
+        """Ask for ``count`` messages of a lane to leave by a path.
+
+        What finds no slot of a ``small`` send asks again soon.
+        """
+        group, _ = store.group_of_path(path)
+        pause = self._pause_of(path)
+        now_ms = clock.now_ms()
+        if pause and now_ms < pause.until_ms:
+            seconds = (pause.until_ms - now_ms) / 1000
+            return Grant([], Hold(path, _reason_of(group, pause), seconds + _jitter(), lasts=True))
+        rate = backoff.rate_in_force(limits_of(group).rate, pause)
+        if not rate:
+            return Grant([clock.monotonic()] * count)
+        slots = self._reserve(path, rate, lane, count, now_ms)
+        offset = clock.monotonic() - now_ms / 1000
+        times = [slot / 1000 + offset for slot in slots]
+        if len(times) == count:
+            return Grant(times)
+        count -= len(times)
+        return Grant(times, self._hold(path, rate, count, small=small))
+
+    def wait_of(self, path: str) -> float:
+        """Return for how long bulk mail of a path waits at least, from what this process knows."""
+        pause = self._pause_of(path)
+        now_ms = clock.now_ms()
+        if pause and now_ms < pause.until_ms:
+            return (pause.until_ms - now_ms) / 1000 + _jitter()
+        pace = self._paces.get(path)
+        if pace is None or not pacing.wait_ms(pace, now_ms):
+            return 0.0
+        group, _ = store.group_of_path(path)
+        rate = backoff.rate_in_force(limits_of(group).rate, pause)
+        return self._hold(path, rate, 0, small=False).seconds if rate else 0.0
+
+    def is_paused(self, path: str) -> bool:
+        """Tell whether a path is paused, from what this process knows."""
+        pause = self._pauses.get(path)
+        return pause is not None and clock.now_ms() < pause.until_ms
+
+    def learn(self, path: str, outcome: Outcome) -> None:
+        """Pause a path if its host's answer is about all mail of the source address."""
+        group, _ = store.group_of_path(path)
+        first = backoff.pause_of(group, outcome)
+        if first is None:
+            return
+        with self._lock:
+            before = self._pauses.get(path)
+            pause = backoff.next_pause(path, before, outcome, first)
+            self._pauses[path] = pause
+        if pause != before:
+            store.put_pause(pause)
+
+    def _pause_of(self, path: str) -> Pause | None:
+        with self._lock:
+            if clock.monotonic() >= self._pauses_until:
+                self._pauses = store.pauses()
+                self._pauses_until = clock.monotonic() + _PAUSES_SECONDS
+            return self._pauses.get(path)
+
+    def _reserve(
+        self, path: str, rate: float, lane: Lane, count: int, now_ms: float
+    ) -> list[float]:
+        """Reserve slots; a conflict with another process brings the pace in force."""
+        with self._path_locks[path]:
+            pace = self._paces.get(path) or store.pace_of(path)
+            for _ in range(_MOST_CONFLICTS):
+                after, slots = pacing.reserve(pace, rate, lane, count, now_ms)
+                if not slots:
+                    break
+                newer = store.replace_pace(path, pace, after)
+                if newer is None:
+                    self._paces[path] = replace(after, revision=pace.revision + 1)
+                    return slots
+                pace = newer
+            self._paces[path] = pace
+            return []
+
+    def _hold(self, path: str, rate: float, count: int, *, small: bool) -> Hold:
+        """Return the hold of what found no slot.
+
+        A unit of bulk mail comes again at a random time, so that all units together ask often
+        enough to use every slot, however many they are.
+        """
+        units, messages = self._backlog(path, count)
+        seconds = pacing.wait_ms(self._paces.get(path) or Pace(), clock.now_ms()) / 1000
+        if not small:
+            questions = max(1.0, 2 * rate * units / messages)
+            seconds = max(seconds, random.uniform(0, 2) * units / questions)
+        group, _ = store.group_of_path(path)
+        reason = internal("4.4.5", f"{rate:g} messages a second may leave for {group}")
+        lasts = messages / rate > SHORT_WAIT
+        return Hold(path, reason, min(_LONGEST_WAIT, max(seconds, 1.0)), lasts)
+
+    def _backlog(self, path: str, count: int) -> tuple[int, int]:
+        """Return how many units and messages of a path are held back, with ``count`` of a new unit.
+
+        They were counted lately, and those that this process has held back since are added.
+        """
+        until, units, messages = self._backlogs.get(path, (0.0, 0, 0))
+        if clock.monotonic() >= until:
+            backlogs = store.backlogs_of(path)
+            until = clock.monotonic() + _BACKLOG_SECONDS
+            units, messages = len(backlogs), sum(each.messages for each in backlogs)
+        units, messages = units + bool(count), messages + count
+        self._backlogs[path] = (until, units, messages)
+        return max(1, units), max(1, messages)
+
+
+_shaper = Shaper()
+
+
+def shaper() -> Shaper:
+    """Return the shaper of this process."""
+    return _shaper
+
+
+@caches.register
+def forget() -> None:
+    """Forget what this process knows of all paths."""
+    global _shaper
+    _shaper = Shaper()
+
+
+def _reason_of(group: str, pause: Pause) -> str:
+    answer = pause.answers[0] if pause.answers else ""
+    return internal("4.4.5", f"{group} asked to wait: {answer}")
+
+
+def _jitter() -> float:
+    return random.uniform(0.5, 5.0)

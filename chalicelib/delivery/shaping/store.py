@@ -1,0 +1,216 @@
+"""Store the state of traffic shaping, which all delivery processes and machines share.
+
+A *path* is a group and a source address: ``<group>|<address>``. The address is empty where the host
+chooses it, or where the limits count for all addresses together.
+
+Access patterns of ``messages``:
+
+- the pace of a path → ``pace#<path>`` / ``pace``
+- the paths that are paused or slowed down → ``shaping`` / ``pause#<path>``
+- the paths with mail that is held back → ``shaping`` / ``held#<path>``
+- the work units of a path that are held back → ``held#<path>`` / ``<account>#<unit>``
+
+Access patterns of ``config``:
+
+- the operator's limits of all groups → ``provider-limits`` / ``all`` (cached for
+  ``KEY_CACHE_SECONDS``, even if there are none)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+
+from chalicelib.core import caches, clock, config_cache, dynamo
+from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.settings import settings
+from chalicelib.delivery.shaping.pacing import Pace
+from chalicelib.delivery.shaping.providers import Limits
+
+_messages = Table("messages")
+_config = Table("config")
+
+_OVERRIDES = ("provider-limits", "all")
+_PATHS = "shaping"
+_listed_until: dict[str, int] = {}
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A path that is paused until ``until_ms``, and slowed down for an hour after it.
+
+    ``failures`` counts the refusals for which it was paused, ``answers`` holds the last ones.
+    """
+
+    path: str
+    until_ms: int
+    failures: int
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Messages of one account that are held back in a work unit, since ``since_ms``."""
+
+    account: str
+    unit: str
+    messages: int
+    since_ms: int
+    reason: str
+
+
+@caches.register
+def forget() -> None:
+    """Forget which paths this process has listed."""
+    _listed_until.clear()
+
+
+def path_of(group: str, source_address: str | None) -> str:
+    """Return the path of a group and a source address."""
+    return f"{group}|{source_address or ''}"
+
+
+def group_of_path(path: str) -> tuple[str, str]:
+    """Return the group and the source address of a path."""
+    group, _, address = path.partition("|")
+    return group, address
+
+
+def pace_of(path: str) -> Pace:
+    """Return the pace of a path as it is now."""
+    return _pace_from(_messages.get(f"pace#{path}", "pace", consistent=True))
+
+
+def replace_pace(path: str, before: Pace, after: Pace) -> Pace | None:
+    """Store a pace; return ``None``, or the one in force if another process was faster."""
+    item: Item = {
+        "pk": f"pace#{path}",
+        "sk": "pace",
+        "next_ms": after.next_ms,
+        "shares": after.shares,
+        "revision": before.revision + 1,
+        "expires": int(clock.now()) + _DAY,
+    }
+    try:
+        _messages.put(item, **dynamo.if_unchanged("revision", before.revision or None))
+    except ConditionFailed as failure:
+        return _pace_from(failure.item)
+    return None
+
+
+def _pace_from(item: Item | None) -> Pace:
+    if not item:
+        return Pace()
+    return Pace(float(item["next_ms"]), item["shares"], int(item["revision"]))
+
+
+def put_pause(pause: Pause) -> None:
+    """Store a pause; the last writer wins, who has seen the latest answer."""
+    item = asdict(pause) | {
+        "pk": _PATHS,
+        "sk": f"pause#{pause.path}",
+        "answers": list(pause.answers),
+        "expires": pause.until_ms // 1000 + _DAY,
+    }
+    _messages.put(item)
+
+
+def pauses() -> dict[str, Pause]:
+    """Return the pauses of the last day by path; most are over."""
+    return {
+        item["path"]: Pause(
+            item["path"], int(item["until_ms"]), int(item["failures"]), tuple(item["answers"])
+        )
+        for item in _items_of(_PATHS, "pause#")
+    }
+
+
+def hold(path: str, backlog: Backlog) -> None:
+    """Remember that messages of a unit are held back."""
+    expires = int(clock.now() + settings().retry_expiry) + _DAY
+    if expires > _listed_until.get(path, 0):
+        _messages.put({"pk": _PATHS, "sk": f"held#{path}", "path": path, "expires": expires})
+        # For an hour this process does not do so again
+        _listed_until[path] = expires + 3_600
+    _messages.put(
+        asdict(backlog)
+        | {"pk": f"held#{path}", "sk": f"{backlog.account}#{backlog.unit}", "expires": expires}
+    )
+
+
+def release(path: str, account: str, unit: str) -> None:
+    """Forget that messages of a unit are held back."""
+    _messages.delete(f"held#{path}", f"{account}#{unit}")
+
+
+def held_paths() -> list[str]:
+    """Return the paths with mail that was held back in the last day."""
+    return [item["path"] for item in _items_of(_PATHS, "held#")]
+
+
+def backlogs_of(path: str, account: str = "") -> list[Backlog]:
+    """Return what is held back of a path, of one account or of all."""
+    prefix = f"{account}#" if account else ""
+    return [
+        Backlog(
+            item["account"],
+            item["unit"],
+            int(item["messages"]),
+            int(item["since_ms"]),
+            item["reason"],
+        )
+        for item in _items_of(f"held#{path}", prefix)
+    ]
+
+
+def _items_of(pk: str, prefix: str) -> Iterable[Item]:
+    now = clock.now()
+    if prefix:
+        condition = "#pk = :pk AND begins_with(#sk, :prefix)"
+        items = _messages.query_all(condition, {"pk": pk, "prefix": prefix}, consistent=True)
+    else:
+        items = _messages.query_all("#pk = :pk", {"pk": pk}, consistent=True)
+    return [item for item in items if item["expires"] > now]
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """The operator's limits by group."""
+
+    limits: dict[str, Limits]
+    revision: int = 0
+
+
+def cached_overrides() -> dict[str, Limits]:
+    """Return the operator's limits by group, from the cache."""
+    return _overrides_from(config_cache.read_one(_OVERRIDES)).limits
+
+
+def change_overrides(edit: Callable[[dict[str, Limits]], dict[str, Limits]]) -> dict[str, Limits]:
+    """Change the operator's limits by ``edit`` and return them."""
+
+    def next_revision(before: Overrides) -> Overrides:
+        return Overrides(edit(before.limits), before.revision + 1)
+
+    overrides = dynamo.update_record(
+        lambda: _overrides_from(_config.get(*_OVERRIDES, consistent=True)),
+        next_revision,
+        _replace_overrides,
+    )
+    config_cache.forget(_OVERRIDES)
+    return overrides.limits if overrides else {}
+
+
+def _replace_overrides(before: Overrides, after: Overrides) -> None:
+    pk, sk = _OVERRIDES
+    limits = {group: asdict(each) for group, each in after.limits.items()}
+    item = {"pk": pk, "sk": sk, "limits": limits, "revision": after.revision}
+    _config.put(item, **dynamo.if_unchanged("revision", before.revision or None))
+
+
+def _overrides_from(item: Item | None) -> Overrides:
+    if not item:
+        return Overrides({})
+    limits = {group: Limits(**each) for group, each in item["limits"].items()}
+    return Overrides(limits, int(item["revision"]))

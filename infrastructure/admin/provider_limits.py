@@ -1,0 +1,78 @@
+"""Run the operator's commands about limits of mailbox providers, and about what waits for them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, replace
+
+from chalicelib.delivery.shaping import queue_page, store
+from chalicelib.delivery.shaping.limits import limits_of
+from chalicelib.delivery.shaping.providers import Limits, providers
+from infrastructure.admin.accounts import Refused
+from infrastructure.admin.sending_ips import Adding
+
+
+def add_commands(command: Adding) -> None:
+    """Add the commands about providers to the tool."""
+    change = command("set-provider-limits", set_provider_limits, of_account=False)
+    change.add_argument("group", help="the provider, as list-provider-limits or the queue names it")
+    change.add_argument("--connections", type=int, help="connections from one source address")
+    change.add_argument("--messages-per-connection", type=int)
+    change.add_argument("--per-second", type=float, help="messages a second; 0: no limit")
+    change.add_argument("--per-minute", type=float, help="messages a minute; 0: no limit")
+    change.add_argument(
+        "--shared",
+        action="store_true",
+        help="the rates count for all source addresses together, not for each",
+    )
+    removal = command("remove-provider-limits", remove_provider_limits, of_account=False)
+    removal.add_argument("group")
+    command("list-provider-limits", list_provider_limits, of_account=False)
+    command("delivery-queue", show_delivery_queue, of_account=False)
+
+
+def set_provider_limits(options: argparse.Namespace) -> None:
+    """Set limits of a provider; those that are not named stay as they are."""
+    group = options.group.lower()
+    values = {
+        "connections": options.connections,
+        "messages_per_connection": options.messages_per_connection,
+        "per_second": options.per_second,
+        "per_minute": options.per_minute,
+    }
+    changed = {name: value for name, value in values.items() if value is not None}
+    for name, value in changed.items():
+        if value < (0 if name.startswith("per_") else 1):
+            raise Refused(f"{name} is too small: {value}")
+
+    def edit(before: dict[str, Limits]) -> dict[str, Limits]:
+        limits = before.get(group) or limits_of(group)
+        return before | {group: replace(limits, **changed, is_shared=options.shared)}
+
+    print(json.dumps({group: asdict(store.change_overrides(edit)[group])}))
+
+
+def remove_provider_limits(options: argparse.Namespace) -> None:
+    """Return to the limits that are built in."""
+    group = options.group.lower()
+    if group not in store.cached_overrides():
+        raise Refused(f"no limits are set for {group}")
+    store.change_overrides(
+        lambda before: {name: limits for name, limits in before.items() if name != group}
+    )
+    print(f"removed the limits of {group}")
+
+
+def list_provider_limits(options: argparse.Namespace) -> None:
+    """List the limits of all providers as JSON, one a line; those that the operator set win."""
+    overrides = store.cached_overrides()
+    for group in sorted({*providers().limits, *overrides}):
+        limits = asdict(limits_of(group))
+        print(json.dumps({"group": group, **limits, "is_set": group in overrides}))
+
+
+def show_delivery_queue(options: argparse.Namespace) -> None:
+    """Show what waits for the limits of providers, of all accounts, as JSON, one a line."""
+    for entry in queue_page.entries():
+        print(json.dumps(entry))

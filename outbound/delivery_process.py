@@ -1,0 +1,89 @@
+"""Deliver the batches of the delivery queues in one process, until SIGTERM."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from chalicelib.core import aws, invocations, shutdown
+from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Polling
+from chalicelib.core.settings import settings
+from chalicelib.delivery import delivery_queues
+from chalicelib.delivery.route import close_transports
+from chalicelib.delivery.worker import deliver_batch
+from outbound import health
+
+Json = dict[str, Any]
+
+# If this process is killed, its messages are received again after this time
+_VISIBILITY = 60
+_HEARTBEAT = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call in the form in which Chalice hands it to the middleware of queues."""
+
+    event: Json
+    context: Any
+
+    def to_dict(self) -> Json:
+        return self.event
+
+
+def run(number: int, lifeline: int) -> None:
+    """Consume both queues of this container; ``number`` is that of the process."""
+    stopping = threading.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda number, frame: stopping.set())
+    threading.Thread(target=_watch, args=(lifeline, stopping), daemon=True).start()
+    consumers = _consumers(number)
+    for consumer in consumers:
+        consumer.start()
+    stopping.wait()
+    shutdown.request()
+    for consumer in consumers:
+        consumer.finish()
+    close_transports()
+    # Threads that wait for messages would keep the process; the queue notices that they are gone
+    os._exit(0)
+
+
+def _consumers(number: int) -> list[Consumer]:
+    current = settings()
+    receiver = aws.make_client(
+        "sqs",
+        retries={"total_max_attempts": 1},
+        read_timeout=LONG_POLL + 10,
+        max_pool_connections=2 * current.delivery_units,
+    )
+    polling = Polling(
+        batch_size=1,
+        visibility=_VISIBILITY,
+        heartbeat=_HEARTBEAT,
+        on_poll=partial(health.beat, number),
+    )
+    return [
+        Consumer(queue, partial(_deliver, queue), receiver, polling)
+        for small in (False, True)
+        for queue in [delivery_queues.queue_of(current.delivery_container, small=small)]
+        for _ in range(current.delivery_units)
+    ]
+
+
+def _deliver(queue: str, event: Json, context: Any) -> Json:
+    """Deliver the batches of one event, as the function's middleware and handler do."""
+    response: Json = invocations.of_queue(
+        _Call(event, context), lambda call: deliver_batch(call.to_dict(), queue)
+    )
+    return response
+
+
+def _watch(lifeline: int, stopping: threading.Event) -> None:
+    """Stop when the supervisor has died."""
+    os.read(lifeline, 1)
+    stopping.set()

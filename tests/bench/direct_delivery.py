@@ -1,0 +1,283 @@
+"""Deliver signed messages of 5 KB to a Postfix of this machine, beside a Postfix with OpenDKIM.
+
+Both end at the same Postfix, which discards what it has accepted. Theirs is the usual way: a
+program hands its mail to a Postfix, OpenDKIM signs it there, and Postfix sends it on. Ours signs
+the messages in one process for each core, and a delivery container takes them from its queue in a
+local cloud. Printed are both rates, their ratio (bar: 2.5), and each as a fraction of the RSA-2048
+signatures a second of one core. It needs root, and the Debian packages postfix and opendkim.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from multiprocessing.pool import Pool
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from chalicelib.core import ids
+from chalicelib.core.process_group import usable_cores
+from chalicelib.core.settings import settings
+from chalicelib.delivery import delivery_batch
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.store.work_units import WorkUnit
+from chalicelib.delivery.transports import OutboundMessage, commit_at_once
+from chalicelib.delivery.transports.session_pool import PoolLimits
+from chalicelib.delivery.transports.smarthost import SmarthostTransport
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode
+from chalicelib.dkim.signing import Signer
+from infrastructure.local.dns.resolver import Records
+from infrastructure.local.dns.server import DnsServer
+from tests.bench.local_cloud import local_cloud
+from tests.bench.timing import rates
+from tests.free_ports import free_port
+from tests.unit.infrastructure.clouds import ROOT, eventually
+
+MESSAGES = 3_000
+CHUNK = 100
+ROUNDS = 2
+_DOMAIN, _SELECTOR = "sender.test", "s1"
+_HEADERS = (
+    b"From: Sender <a@sender.test>\r\nTo: b@inbox.test\r\nSubject: bench\r\n"
+    b"Date: Thu, 01 Jan 2026 00:00:00 +0000\r\nMessage-ID: <%d@sender.test>\r\n\r\n"
+)
+_LINE = b"Some words of a message, as they are in the lines of most.\r\n"
+_CLIENTS = 20
+
+_MAIN = """
+compatibility_level = 3.6
+myhostname = {name}.test
+mydestination =
+inet_interfaces = loopback-only
+inet_protocols = ipv4
+mynetworks = 127.0.0.0/8
+queue_directory = {folder}/queue
+data_directory = {folder}/data
+maillog_file = {folder}/log
+maillog_file_prefixes = {folder}
+alias_maps =
+alias_database =
+local_recipient_maps =
+smtp_host_lookup = native
+smtpd_tls_security_level = none
+smtp_tls_security_level = none
+"""
+_RECEIVES = "default_transport = discard:\nrelay_transport = discard:\n"
+_RELAYS = """
+relayhost = [127.0.0.1]:{receiver}
+smtpd_milters = inet:127.0.0.1:{milter}
+milter_default_action = tempfail
+"""
+
+
+_OPENDKIM = """
+Socket inet:{port}@127.0.0.1
+Domain sender.test
+Selector s1
+KeyFile {key}
+Canonicalization relaxed/relaxed
+Mode s
+RequireSafeKeys no
+"""
+
+
+class _Zone:
+    """All domains have one mail host, this machine."""
+
+    def lookup(self, name: str) -> Records | None:
+        return [("A", "127.0.0.1")] if name.startswith("mx.") else [("MX", "10 mx.host.test")]
+
+
+def main() -> None:
+    """Measure both and print the figures."""
+    if os.geteuid() or not shutil.which("postfix") or not shutil.which("opendkim"):
+        print("needs root, and the Debian packages postfix and opendkim")
+        return
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.chmod(0o755)
+        receiver = stack.enter_context(_postfix(folder, "receiver", _RECEIVES))
+        milter = stack.enter_context(_opendkim(folder, key))
+        relaying = _RELAYS.format(receiver=receiver.port, milter=milter)
+        relay = stack.enter_context(_postfix(folder, "relay", relaying))
+        container = stack.enter_context(_delivery_container(receiver.port, key))
+        ours, theirs = [], []
+        for _ in range(ROUNDS):
+            theirs.append(_measure(receiver, lambda: _inject(relay.port)))
+            ours.append(_measure(receiver, container.send))
+    rsa_rate = rates({"rsa": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256())})["rsa"]
+    best = {"Postfix with OpenDKIM": max(theirs), "Postfinch": max(ours)}
+    print(f"{MESSAGES:,} messages of 5 KB, best of {ROUNDS} rounds")
+    for name, rate in best.items():
+        print(f"{name:24}{rate:8,.0f} messages/s{rate / rsa_rate:8.3f} of the RSA-2048 rate")
+    print(f"{'ratio (bar 2.5)':24}{max(ours) / max(theirs):8.2f}")
+
+
+def _messages() -> list[bytes]:
+    return [_HEADERS % number + _LINE * 80 for number in range(MESSAGES)]
+
+
+def _measure(receiver: _Postfix, send: Callable[[], None]) -> float:
+    """Return messages a second, from the first one until all have been received."""
+    before = receiver.received()
+    started = time.perf_counter()
+    send()
+    eventually(lambda: time.sleep(0.05) or receiver.received() - before >= MESSAGES, 300)
+    return MESSAGES / (time.perf_counter() - started)
+
+
+class _Postfix:
+    def __init__(self, folder: Path, port: int) -> None:
+        self.port = port
+        self._log = folder / "log"
+
+    def received(self) -> int:
+        """Return how many messages it has received and discarded."""
+        return self._log.read_bytes().count(b"status=sent (") if self._log.exists() else 0
+
+
+@contextmanager
+def _postfix(parent: Path, name: str, more: str) -> Iterator[_Postfix]:
+    folder, port = parent / name, free_port()
+    for each in ("", "etc", "queue", "data"):
+        (folder / each).mkdir()
+    os.chown(folder / "data", pwd.getpwnam("postfix").pw_uid, -1)
+    services = ROOT / "tests" / "clients" / "postfix" / "master.cf"
+    (folder / "etc" / "main.cf").write_text(_MAIN.format(name=name, folder=folder) + more)
+    (folder / "etc" / "master.cf").write_text(services.read_text().replace("{port}", str(port)))
+    (folder / "etc" / "dynamicmaps.cf").touch()
+    control = ("postfix", "-c", str(folder / "etc"))
+    subprocess.run([*control, "start"], check=True, capture_output=True)
+    try:
+        yield _Postfix(folder, port)
+    finally:
+        subprocess.run([*control, "stop"], check=True, capture_output=True)
+
+
+@contextmanager
+def _opendkim(parent: Path, key: rsa.RSAPrivateKey) -> Iterator[int]:
+    port, file = free_port(), parent / "dkim.pem"
+    file.write_bytes(_pem(key))
+    file.chmod(0o600)
+    config = parent / "opendkim.conf"
+    config.write_text(_OPENDKIM.format(port=port, key=file))
+    command = ["opendkim", "-f", "-x", str(config)]
+    process = subprocess.Popen(command)
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _pem(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _inject(port: int) -> None:
+    """Hand all messages to a Postfix, over several connections."""
+    transport = SmarthostTransport(
+        "127.0.0.1",
+        port,
+        SessionOptions(tls=TlsMode.OFF),
+        PoolLimits(connections=_CLIENTS),
+        "bench.test",
+    )
+
+    def send(data: bytes) -> None:
+        outcome = transport.deliver(
+            OutboundMessage("a@sender.test", "b@inbox.test", data), commit_at_once
+        )
+        assert outcome.code == 250, outcome
+
+    with ThreadPoolExecutor(_CLIENTS) as threads:
+        for each in threads.map(send, _messages()):
+            assert each is None
+    transport.close()
+
+
+class _Container:
+    """A delivery container, and the processes that sign messages."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def send(self) -> None:
+        """Sign all messages, and queue them in chunks."""
+        transmission = ids.transmission_id()
+        for number, chunk in enumerate(self._pool.imap(_sign, _chunks(_messages()))):
+            messages = [
+                _finished(transmission, number * CHUNK + index, data)
+                for index, data in enumerate(chunk)
+            ]
+            event = {"customer_id": "1", "transmission_id": transmission, "ip_pool": "default"}
+            unit = WorkUnit(transmission, str(number))
+            now_ms = int(time.time() * 1000)
+            delivery_batch.queue(DeliveryBatch(unit, 1, now_ms, event, messages))
+
+
+_signers: list[Signer] = []
+
+
+def _prepare(pem: bytes) -> None:
+    _signers.append(Signer(pem.decode(), _SELECTOR, _DOMAIN))
+
+
+def _sign(messages: Sequence[bytes]) -> list[bytes]:
+    now = int(time.time())
+    return [_signers[0].sign(message, now) + message for message in messages]
+
+
+@contextmanager
+def _delivery_container(port: int, key: rsa.RSAPrivateKey) -> Iterator[_Container]:
+    server = DnsServer("127.0.0.1", 0, _Zone())
+    server.start()
+    with local_cloud(), tempfile.TemporaryDirectory() as journal:
+        os.environ |= {
+            "TRANSPORT": "mx",
+            "MX_PORT": str(port),
+            "DNS_SERVERS": f"127.0.0.1:{server.port}",
+            "ALLOW_PRIVATE_ADDRESSES": "true",
+            "DELIVERY": "container",
+            "DELIVERY_JOURNAL": journal,
+        }
+        settings.cache_clear()
+        command = [sys.executable, "-m", "outbound"]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+        context = multiprocessing.get_context("spawn")
+        try:
+            with context.Pool(usable_cores(), _prepare, (_pem(key),)) as pool:
+                yield _Container(pool)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+def _chunks(messages: Sequence[bytes]) -> list[Sequence[bytes]]:
+    return [messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK)]
+
+
+def _finished(transmission: str, index: int, data: bytes) -> FinishedMessage:
+    name = ids.message_id(transmission, index)
+    recipient = f"r{index}@inbox{index % 10}.test"
+    event = {"message_id": name, "rcpt_to": recipient, "subject": "bench"}
+    return FinishedMessage(index, f"b@{_DOMAIN}", recipient, event, data)
+
+
+if __name__ == "__main__":
+    main()

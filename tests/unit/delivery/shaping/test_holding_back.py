@@ -1,0 +1,157 @@
+"""Mail that its provider's limits hold back goes on later, and its sender is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.core import queues
+from chalicelib.core.queues import Received
+from chalicelib.core.settings import settings
+from chalicelib.delivery import delivery_batch
+from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.outcome import Retry
+from chalicelib.delivery.shaping import groups, shaper, store
+from chalicelib.delivery.shaping.providers import Limits
+from chalicelib.delivery.worker import deliver
+from chalicelib.events import stream
+from chalicelib.events.model import Event
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.delivery.examples import INJECTED, UNIT, batch_of
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.moving_clock import Clock, moving_clock
+from tests.unit.zones import Zone, served_zone
+
+PATH = "host.test|"
+BUSY = Retry(421, "4.7.0 Too many connections from you", 20)
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+@pytest.fixture(autouse=True)
+def time() -> Iterator[Clock]:
+    with moving_clock(INJECTED / 1000, step=1e-5) as moving:
+        yield moving
+
+
+@pytest.fixture(autouse=True)
+def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
+    return MailHost().install(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
+    """Send to the hosts of MX records; all recipients are at ``host.test``."""
+    monkeypatch.setenv("TRANSPORT", "mx")
+    for zone in served_zone(monkeypatch):
+        zone.set("example.test", ("MX", "10 mx.host.test"))
+        groups.clear_cache()
+        shaper.forget()
+        yield zone
+
+
+def limit(**limits: float) -> None:
+    store.change_overrides(lambda before: before | {"host.test": Limits(2, 20, **limits)})
+
+
+def received(count: int = 30, *, small: bool = False) -> Received:
+    batch = batch_of(count, 1, UNIT)
+    batch = replace(batch, event=batch.event | {"ip_pool": "default"}, is_small=small)
+    delivery_batch.queue(batch)
+    return taken()
+
+
+def taken() -> Received:
+    (body,) = queued("delivery")
+    return queues.read(body)
+
+
+def rest_after(message: Received) -> Received:
+    """Deliver a message; return what is queued for later."""
+    with aws_requests() as requests:
+        deliver(message)
+    (body,) = [
+        request.parameters["MessageBody"]
+        for request in requests
+        if request.operation == "SendMessage"
+        and "/postfinch-" in request.parameters["QueueUrl"]
+        and request.parameters["QueueUrl"].endswith("-delivery")
+    ]
+    return queues.read(body)
+
+
+def events(kind: str) -> list[Event]:
+    decoded = [event for body in queued("events") for event in stream.decode(queues.read(body))]
+    return [event for event in decoded if event["type"] == kind]
+
+
+def batch_from(message: Received) -> DeliveryBatch:
+    return delivery_batch.from_received(message)
+
+
+def test_a_paused_provider_gets_nothing_and_the_sender_is_told_once(
+    host: MailHost, time: Clock
+) -> None:
+    shaper.shaper().learn(PATH, BUSY)
+    message = rest_after(received(3))
+    assert host.recipients == []
+    decoded = [event for body in queued("events") for event in stream.decode(queues.read(body))]
+    assert sorted(event["type"] for event in decoded) == ["delay"] * 3 + ["injection"] * 3
+    (delay, *_) = [event for event in decoded if event["type"] == "delay"]
+    assert delay["raw_reason"] == (
+        "451 4.4.5 [internal] host.test asked to wait: 421 4.7.0 Too many connections from you"
+    )
+    assert (delay["error_code"], delay["num_retries"]) == ("451", "0")
+    assert message.head["paths"] == [PATH]
+    assert [each.messages for each in store.backlogs_of(PATH)] == [3]
+    time.passes(30)
+    message = rest_after(message)
+    assert events("delay") == []
+    time.passes(40)
+    deliver(message)
+    assert len(host.recipients) == 3
+    assert len(events("delivery")) == 3
+    assert store.backlogs_of(PATH) == []
+
+
+@pytest.mark.cost
+def test_a_unit_that_still_waits_costs_one_queue_message(time: Clock) -> None:
+    shaper.shaper().learn(PATH, BUSY)
+    message = rest_after(received(3))
+    with aws_requests() as requests:
+        deliver(message)
+    assert [each.operation for each in requests] == ["SendMessage"]
+
+
+def test_the_rest_of_a_unit_goes_on_when_the_rate_is_used_up(host: MailHost) -> None:
+    limit(per_second=1_000)
+    account = batch_of(1).event["customer_id"]
+    shaper.shaper().ask(PATH, shaper.Lane(account, UNIT.transmission_id), 3_999)
+    rest = batch_from(rest_after(received(3)))
+    assert len(host.recipients) == 2
+    assert rest.unit == UNIT.continued
+    assert len(rest.messages) + len(host.recipients) == 3
+    assert rest.paths == ()
+
+
+def test_mail_to_other_providers_leaves_meanwhile(host: MailHost, zone: Zone) -> None:
+    zone.set("other.test", ("MX", "10 mx.other.test"))
+    shaper.shaper().learn(PATH, BUSY)
+    batch = batch_from(received(3))
+    first, *others = batch.messages
+    messages = [replace(first, recipient="ann@other.test"), *others]
+    delivery_batch.queue(replace(batch, messages=messages))
+    rest = batch_from(rest_after(taken()))
+    assert host.recipients == ["ann@other.test"]
+    assert (rest.unit, rest.paths) == (UNIT.continued, (PATH,))
+    assert [each.messages for each in store.backlogs_of(PATH)] == [2]
+
+
+def test_a_host_that_asks_to_wait_gets_no_other_message_of_the_unit(host: MailHost) -> None:
+    host.answers = {f"R{number}@example.test": [BUSY] for number in range(30)}
+    settings.cache_clear()
+    deliver(received(30))
+    assert len(host.recipients) < 30
+    assert shaper.shaper().is_paused(PATH)

@@ -1,0 +1,134 @@
+"""Delivery batches wait in the queue of who can send them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.core import aws, queues
+from chalicelib.core.settings import settings
+from chalicelib.delivery import delivery_batch, delivery_queues
+from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.route import first_container
+from chalicelib.delivery.worker import deliver
+from infrastructure.admin import container_queues
+from tests.fake_cloud import queued
+from tests.unit.delivery.examples import INJECTED, UNIT, batch_of
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.fleet.examples import add, an_ip, make_pool
+from tests.unit.moving_clock import Clock, moving_clock
+
+Set = Callable[..., None]
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+@pytest.fixture(autouse=True)
+def time() -> Iterator[Clock]:
+    with moving_clock(INJECTED / 1000, step=1e-5) as moving:
+        yield moving
+
+
+@pytest.fixture(autouse=True)
+def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
+    return MailHost().install(monkeypatch)
+
+
+@pytest.fixture
+def configure(monkeypatch: pytest.MonkeyPatch) -> Set:
+    def configure(**values: str) -> None:
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+        settings.cache_clear()
+
+    return configure
+
+
+def batch_by(pool: str, count: int = 3, *, small: bool = False) -> DeliveryBatch:
+    batch = batch_of(count, 1, UNIT)
+    return replace(batch, event=batch.event | {"ip_pool": pool}, is_small=small)
+
+
+def batches_in(queue: str) -> list[DeliveryBatch]:
+    return [delivery_batch.from_received(queues.read(body)) for body in queued(queue)]
+
+
+@pytest.mark.parametrize(
+    ("delivery", "container", "small", "queue"),
+    [
+        ("function", "", False, "delivery"),
+        ("function", "", True, "delivery"),
+        ("container", "", False, "delivery"),
+        ("container", "", True, "small-deliveries"),
+        ("function", "east", False, "container-east"),
+        ("container", "east", True, "container-east-small"),
+    ],
+)
+def test_the_queue_is_that_of_who_can_send_the_mail(
+    configure: Set, delivery: str, container: str, small: bool, queue: str
+) -> None:
+    configure(DELIVERY=delivery)
+    assert delivery_queues.queue_of(container, small=small) == queue
+
+
+def test_a_small_send_waits_apart_from_bulk_mail_where_containers_deliver(configure: Set) -> None:
+    configure(DELIVERY="container")
+    delivery_batch.queue(batch_by("default", small=True))
+    delivery_batch.queue(batch_by("default"))
+    assert [batch.is_small for batch in batches_in("small-deliveries")] == [True]
+    assert [batch.is_small for batch in batches_in("delivery")] == [False]
+
+
+def test_a_batch_is_queued_for_the_container_that_has_the_addresses_of_its_pool() -> None:
+    make_pool("EAST")
+    add(an_ip(1, pool="EAST", container="east"))
+    assert first_container(batch_by("east")) == "east"
+    assert first_container(batch_by("default")) == ""
+
+
+def test_messages_of_an_address_elsewhere_go_on_there_with_their_route(
+    configure: Set, host: MailHost
+) -> None:
+    make_pool("EAST")
+    add(an_ip(1, pool="EAST", container="east"))
+    container_queues.create("east")
+    delivery_batch.queue(batch_by("east"))
+    (body,) = queued("delivery")
+    deliver(queues.read(body))
+    assert host.recipients == []
+    (text,) = queued("container-east")
+    message = queues.read(text)
+    batch = delivery_batch.from_received(message)
+    assert batch.unit == UNIT.continued
+    assert {each.sending_ip for each in batch.messages} == {"192.0.2.1"}
+    configure(DELIVERY_CONTAINER="east")
+    deliver(message)
+    assert len(host.recipients) == 3
+
+
+def test_a_message_whose_address_was_removed_leaves_by_another_one(
+    configure: Set, host: MailHost
+) -> None:
+    batch = batch_by("default")
+    messages = [replace(message, sending_ip="192.0.2.9") for message in batch.messages]
+    delivery_batch.queue(replace(batch, messages=messages))
+    (body,) = queued("delivery")
+    deliver(queues.read(body))
+    assert len(host.recipients) == 3
+
+
+def test_the_queues_of_a_container_are_like_those_of_the_template() -> None:
+    container_queues.create("east")
+    container_queues.create("east")
+    client = aws.sqs()
+    for queue, example in (("", "delivery"), ("-small", "small-deliveries")):
+        attributes, expected = (
+            client.get_queue_attributes(
+                QueueUrl=client.get_queue_url(QueueName=settings().queue(name))["QueueUrl"],
+                AttributeNames=["VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy"],
+            )["Attributes"]
+            for name in (f"container-east{queue}", example)
+        )
+        assert attributes == expected
