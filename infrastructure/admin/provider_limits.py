@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 from chalicelib.delivery.shaping import queue_page, store
 from chalicelib.delivery.shaping.limits import limits_of
@@ -23,8 +23,9 @@ def add_commands(command: Adding) -> None:
     change.add_argument("--per-minute", type=float, help="messages a minute; 0: no limit")
     change.add_argument(
         "--shared",
-        action="store_true",
-        help="the rates count for all source addresses together, not for each",
+        dest="is_shared",
+        action=argparse.BooleanOptionalAction,
+        help="whether the rates count for all source addresses together (default: for each)",
     )
     removal = command("remove-provider-limits", remove_provider_limits, of_account=False)
     removal.add_argument("group")
@@ -35,20 +36,21 @@ def add_commands(command: Adding) -> None:
 def set_provider_limits(options: argparse.Namespace) -> None:
     """Set limits of a provider; those that are not named stay as they are."""
     group = options.group.lower()
-    values = {
-        "connections": options.connections,
-        "messages_per_connection": options.messages_per_connection,
-        "per_second": options.per_second,
-        "per_minute": options.per_minute,
+    changed = {
+        field.name: value
+        for field in fields(Limits)
+        if (value := getattr(options, field.name)) is not None
     }
-    changed = {name: value for name, value in values.items() if value is not None}
+    if not changed:
+        raise Refused("name at least one limit")
     for name, value in changed.items():
-        if value < (0 if name.startswith("per_") else 1):
-            raise Refused(f"{name} is too small: {value}")
+        least = 0 if name in ("per_second", "per_minute", "is_shared") else 1
+        if value < least:
+            raise Refused(f"--{name.replace('_', '-')} must be {least} or more, not {value:g}")
 
     def edit(before: dict[str, Limits]) -> dict[str, Limits]:
         limits = before.get(group) or limits_of(group)
-        return before | {group: replace(limits, **changed, is_shared=options.shared)}
+        return before | {group: replace(limits, **changed)}
 
     print(json.dumps({group: asdict(store.change_overrides(edit)[group])}))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -45,6 +44,7 @@ from infrastructure.local.dns.server import DnsServer
 from tests.bench.local_cloud import local_cloud
 from tests.bench.timing import rates
 from tests.free_ports import free_port
+from tests.mail_servers.postfix_process import postfix_process
 from tests.unit.infrastructure.clouds import ROOT, eventually
 
 MESSAGES = 3_000
@@ -59,19 +59,8 @@ _LINE = b"Some words of a message, as they are in the lines of most.\r\n"
 _CLIENTS = 20
 
 _MAIN = """
-compatibility_level = 3.6
 myhostname = {name}.test
-mydestination =
-inet_interfaces = loopback-only
-inet_protocols = ipv4
 mynetworks = 127.0.0.0/8
-queue_directory = {folder}/queue
-data_directory = {folder}/data
-maillog_file = {folder}/log
-maillog_file_prefixes = {folder}
-alias_maps =
-alias_database =
-local_recipient_maps =
 smtp_host_lookup = native
 smtpd_tls_security_level = none
 smtp_tls_security_level = none
@@ -79,13 +68,12 @@ smtp_tls_security_level = none
 _RECEIVES = "default_transport = discard:\nrelay_transport = discard:\n"
 _RELAYS = """
 relayhost = [127.0.0.1]:{receiver}
-smtpd_milters = inet:127.0.0.1:{milter}
+smtpd_milters = unix:{milter}
 milter_default_action = tempfail
 """
-
-
 _OPENDKIM = """
-Socket inet:{port}@127.0.0.1
+Socket local:{socket}
+UMask 000
 Domain sender.test
 Selector s1
 KeyFile {key}
@@ -154,32 +142,23 @@ class _Postfix:
 @contextmanager
 def _postfix(parent: Path, name: str, more: str) -> Iterator[_Postfix]:
     folder, port = parent / name, free_port()
-    for each in ("", "etc", "queue", "data"):
-        (folder / each).mkdir()
-    os.chown(folder / "data", pwd.getpwnam("postfix").pw_uid, -1)
-    services = ROOT / "tests" / "clients" / "postfix" / "master.cf"
-    (folder / "etc" / "main.cf").write_text(_MAIN.format(name=name, folder=folder) + more)
-    (folder / "etc" / "master.cf").write_text(services.read_text().replace("{port}", str(port)))
-    (folder / "etc" / "dynamicmaps.cf").touch()
-    control = ("postfix", "-c", str(folder / "etc"))
-    subprocess.run([*control, "start"], check=True, capture_output=True)
-    try:
+    folder.mkdir()
+    service = f"127.0.0.1:{port} inet n - n - - smtpd"
+    with postfix_process(folder, _MAIN.format(name=name) + more, service):
         yield _Postfix(folder, port)
-    finally:
-        subprocess.run([*control, "stop"], check=True, capture_output=True)
 
 
 @contextmanager
-def _opendkim(parent: Path, key: rsa.RSAPrivateKey) -> Iterator[int]:
-    port, file = free_port(), parent / "dkim.pem"
+def _opendkim(parent: Path, key: rsa.RSAPrivateKey) -> Iterator[Path]:
+    socket, file = parent / "milter", parent / "dkim.pem"
     file.write_bytes(_pem(key))
     file.chmod(0o600)
     config = parent / "opendkim.conf"
-    config.write_text(_OPENDKIM.format(port=port, key=file))
-    command = ["opendkim", "-f", "-x", str(config)]
-    process = subprocess.Popen(command)
+    config.write_text(_OPENDKIM.format(socket=socket, key=file))
+    process = subprocess.Popen(["opendkim", "-f", "-x", str(config)])
     try:
-        yield port
+        eventually(socket.exists)
+        yield socket
     finally:
         process.terminate()
         process.wait()

@@ -37,13 +37,13 @@ class Mailbox:
     folder: Path
     queues: Sequence[Path]
 
-    def copies(self, sent: OutboundMessage, at_least: int = 0) -> list[bytes]:
+    def copies(self, original: OutboundMessage, at_least: int = 0) -> list[bytes]:
         """Return the stored copies of a message, when the server has no message in its queue.
 
         Waits until there are as many as `at_least`. Each is what the server stored, with LF as
         line end, from the first line of the message on: servers add header fields above.
         """
-        subject = sent.data.partition(b"\r\n")[0] + b"\n"
+        subject = original.data.partition(b"\r\n")[0] + b"\n"
         deadline = time.monotonic() + _SECONDS
         while True:
             idle = not any(_files(queue) for queue in self.queues)

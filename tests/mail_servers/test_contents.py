@@ -51,8 +51,8 @@ def place_of(request: pytest.FixtureRequest, place: str) -> Iterator[tuple[int, 
         yield proxy.port, server.mailbox
 
 
-def assert_stored(mailbox: Mailbox, sent: OutboundMessage, count: int = 1) -> None:
-    assert mailbox.copies(sent, count) == [with_line_feeds(sent.data)] * count
+def assert_stored(mailbox: Mailbox, original: OutboundMessage, count: int = 1) -> None:
+    assert mailbox.copies(original, count) == [with_line_feeds(original.data)] * count
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -74,32 +74,32 @@ def test_every_content_arrives_unchanged_over_one_connection(
 def test_long_lines_arrive_unbroken(
     request: pytest.FixtureRequest, place: str, length: int
 ) -> None:
-    sent = message(b"x" * length + b"\r\nend\r\n")
+    original = message(b"x" * length + b"\r\nend\r\n")
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-        assert_stored(mailbox, sent)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+        assert_stored(mailbox, original)
 
 
 @pytest.mark.parametrize("place", ["postfix all extensions", "exim plain"])
 def test_an_address_beyond_ascii_is_delivered_where_smtputf8_is_offered(
     request: pytest.FixtureRequest, place: str
 ) -> None:
-    sent = message(recipient="jörg@inbox.test", sender="änne@sender.test")
+    original = message(recipient="jörg@inbox.test", sender="änne@sender.test")
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-        assert_stored(mailbox, sent)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+        assert_stored(mailbox, original)
 
 
 @pytest.mark.parametrize("place", ["postfix no smtputf8", "exim bare", "opensmtpd plain"])
 def test_an_address_beyond_ascii_fails_where_smtputf8_is_not_offered(
     request: pytest.FixtureRequest, place: str
 ) -> None:
-    sent = message(recipient="jörg@inbox.test")
+    original = message(recipient="jörg@inbox.test")
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
         assert isinstance(outcome, Failed)
         assert (outcome.code, outcome.bounce_class) == (553, 10)
-        assert mailbox.copies(sent) == []
+        assert mailbox.copies(original) == []
 
 
 def test_submission_by_dovecot_with_a_login_reaches_the_next_server(
@@ -108,7 +108,7 @@ def test_submission_by_dovecot_with_a_login_reaches_the_next_server(
     options = SessionOptions(
         tls=TlsMode.OFF, credentials=Credentials("ben", "secret"), timeouts=TIMEOUTS
     )
-    sent = message(BODIES["dots"])
+    original = message(BODIES["dots"])
     with smarthost(dovecot.ports["submission"], options) as transport:
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-    assert_stored(postfix.mailbox, sent)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+    assert_stored(postfix.mailbox, original)

@@ -47,27 +47,27 @@ def _name(value: Cut | str | int) -> str:
 def test_a_message_whose_connection_is_cut_arrives_at_the_second_attempt(
     request: pytest.FixtureRequest, place: str, cut: Cut
 ) -> None:
-    sent, commit = message(_BODY), CommitCount()
+    original, commit = message(_BODY), CommitCount()
     with (
         place_of(request, place) as (port, mailbox),
         Proxy(port, cut) as proxy,
         mx(proxy.port) as transport,
     ):
-        outcome = transport.deliver(sent, commit)
+        outcome = transport.deliver(original, commit)
         assert isinstance(outcome, Retry)
         assert (outcome.code, outcome.bounce_class) == (421, 20)
         if cut.step not in ("content", "."):
             assert commit.count == 0
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-        assert_stored(mailbox, sent, 2 if cut in _DOUBLED else 1)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+        assert_stored(mailbox, original, 2 if cut in _DOUBLED else 1)
 
 
 def test_a_cut_after_the_reply_to_the_dot_changes_nothing(postfix: Postfix) -> None:
-    sent = message()
+    original = message()
     cut = Cut("QUIT", "before")
     with Proxy(postfix.ports["all extensions"], cut) as proxy, mx(proxy.port) as transport:
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-    assert_stored(postfix.mailbox, sent)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+    assert_stored(postfix.mailbox, original)
 
 
 def test_an_idle_connection_that_was_cut_is_replaced(postfix: Postfix) -> None:
@@ -90,28 +90,28 @@ _ENCRYPTED += [Cut("server bytes", count=count) for count in (1, 300)]
     "cut", [Cut("STARTTLS"), Cut("STARTTLS", "unanswered"), *_ENCRYPTED[:2]], ids=_name
 )
 def test_a_message_goes_in_the_clear_where_encryption_is_cut(postfix: Postfix, cut: Cut) -> None:
-    sent = message()
+    original = message()
     with Proxy(postfix.ports["TLS"], cut) as proxy, mx(proxy.port) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Delivered)
     assert outcome.tls is None
-    assert_stored(postfix.mailbox, sent)
+    assert_stored(postfix.mailbox, original)
 
 
 @pytest.mark.parametrize("cut", _ENCRYPTED, ids=_name)
 def test_a_message_under_required_tls_arrives_at_the_second_attempt(
     postfix: Postfix, cut: Cut
 ) -> None:
-    sent, commit = message(), CommitCount()
+    original, commit = message(), CommitCount()
     options = SessionOptions(tls=TlsMode.REQUIRED, timeouts=TIMEOUTS)
     with Proxy(postfix.ports["TLS"], cut) as proxy, smarthost(proxy.port, options) as transport:
-        outcome = transport.deliver(sent, commit)
+        outcome = transport.deliver(original, commit)
         assert isinstance(outcome, Retry)
         assert commit.count == 0
-        again = transport.deliver(sent, commit_at_once)
+        again = transport.deliver(original, commit_at_once)
         assert isinstance(again, Delivered)
         assert again.tls
-    assert_stored(postfix.mailbox, sent)
+    assert_stored(postfix.mailbox, original)
 
 
 @pytest.mark.usefixtures("cloud")
@@ -121,11 +121,11 @@ def test_a_message_under_required_tls_arrives_at_the_second_attempt(
 def test_the_worker_reports_a_delay_and_then_the_delivery(
     postfix: Postfix, monkeypatch: pytest.MonkeyPatch, cut: Cut, copies: int
 ) -> None:
-    sent = message()
+    original = message()
     monkeypatch.setattr("chalicelib.core.queues._whole_seconds", lambda _: 0)
     with Proxy(postfix.ports["all extensions"], cut) as proxy, mx(proxy.port) as transport:
         delivery = Delivery(monkeypatch, transport)
-        event = delivery.first_attempt(sent)
+        event = delivery.first_attempt(original)
         assert (event["type"], event["error_code"], event["bounce_class"]) == ("delay", "421", "20")
         assert delivery.next_attempt()["type"] == "delivery"
-    assert_stored(postfix.mailbox, sent, copies)
+    assert_stored(postfix.mailbox, original, copies)

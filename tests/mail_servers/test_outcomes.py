@@ -29,33 +29,33 @@ _REFUSALS: list[tuple[str, OutboundMessage, tuple[str, str, str]]] = [
 
 
 @pytest.mark.usefixtures("cloud")
-@pytest.mark.parametrize(("place", "sent", "expected"), _REFUSALS)
+@pytest.mark.parametrize(("place", "original", "expected"), _REFUSALS)
 def test_a_refusal_is_an_event_with_its_code_and_class(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     place: str,
-    sent: OutboundMessage,
+    original: OutboundMessage,
     expected: tuple[str, str, str],
 ) -> None:
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
-        event = Delivery(monkeypatch, transport).first_attempt(sent)
+        event = Delivery(monkeypatch, transport).first_attempt(original)
         assert (event["type"], event["error_code"], event["bounce_class"]) == expected
-        assert mailbox.copies(sent) == []
+        assert mailbox.copies(original) == []
 
 
 @pytest.mark.usefixtures("cloud")
 def test_a_greylisted_message_arrives_at_its_second_attempt(
     postfix: Postfix, greylisting: Greylist, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = message()
+    original = message()
     with mx(postfix.ports["greylist"]) as transport:
         delivery = Delivery(monkeypatch, transport)
         monkeypatch.setattr("chalicelib.core.queues._whole_seconds", lambda _: 0)
-        first = delivery.first_attempt(sent)
+        first = delivery.first_attempt(original)
         assert (first["type"], first["error_code"], first["bounce_class"]) == ("delay", "450", "70")
         greylisting.now += DELAY
         assert delivery.next_attempt()["type"] == "delivery"
-    assert_stored(postfix.mailbox, sent)
+    assert_stored(postfix.mailbox, original)
 
 
 def test_a_rate_of_messages_that_is_too_high_delays_the_rest(postfix: Postfix) -> None:

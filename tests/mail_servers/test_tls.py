@@ -32,30 +32,30 @@ def _trust(postfix_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 @pytest.mark.parametrize("port", [*_CERTIFICATES, "TLS 1.3 only"])
 def test_the_mx_transport_encrypts_whatever_the_certificate(postfix: Postfix, port: str) -> None:
-    sent = message()
+    original = message()
     with mx(postfix.ports[port]) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Delivered)
     assert outcome.tls == "TLSv1.3"
-    assert_stored(postfix.mailbox, sent)
+    assert_stored(postfix.mailbox, original)
 
 
 def test_the_mx_transport_encrypts_to_a_server_with_gnutls(exim: Server) -> None:
-    sent = message()
+    original = message()
     with mx(exim.ports["tls"]) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Delivered)
     assert outcome.tls == "TLSv1.3"
-    assert_stored(exim.mailbox, sent)
+    assert_stored(exim.mailbox, original)
 
 
 @pytest.mark.usefixtures("_trust")
 @pytest.mark.parametrize("port", ["TLS", "TLS required", "TLS 1.3 only"])
 def test_a_valid_certificate_is_accepted_where_it_is_checked(postfix: Postfix, port: str) -> None:
-    sent = message()
+    original = message()
     with smarthost(postfix.ports[port], VERIFIED) as transport:
-        assert isinstance(transport.deliver(sent, commit_at_once), Delivered)
-    assert_stored(postfix.mailbox, sent)
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+    assert_stored(postfix.mailbox, original)
 
 
 @pytest.mark.usefixtures("_trust")
@@ -71,20 +71,20 @@ def test_a_valid_certificate_is_accepted_where_it_is_checked(postfix: Postfix, p
 def test_a_message_waits_where_the_certificate_is_checked_and_not_valid(
     postfix: Postfix, port: str, reason: str
 ) -> None:
-    sent = message()
+    original = message()
     with smarthost(postfix.ports[port], VERIFIED) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Retry)
     assert (outcome.code, outcome.bounce_class) == (454, 20)
     assert reason in outcome.reply
-    assert postfix.mailbox.copies(sent) == []
+    assert postfix.mailbox.copies(original) == []
 
 
 def test_a_server_that_requires_tls_refuses_mail_in_the_clear(postfix: Postfix) -> None:
-    sent = message()
+    original = message()
     options = SessionOptions(tls=TlsMode.OFF, timeouts=TIMEOUTS)
     with smarthost(postfix.ports["TLS required"], options) as transport:
-        outcome = transport.deliver(sent, commit_at_once)
+        outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Failed)
     assert outcome.code == 530
-    assert postfix.mailbox.copies(sent) == []
+    assert postfix.mailbox.copies(original) == []

@@ -1,8 +1,9 @@
 """Run the service under load while its processes are killed: ``make soak MINUTES=5 SEED=1``.
 
-At the end every accepted recipient is counted: in the sink, in events, webhooks, metrics, the
-suppression list and the account's usage. The exit status is 1 if a message was lost, if there are
-more duplicates than processes killed, or if two of these disagree.
+For half of the time the workers deliver, as functions do, and then the processes of the delivery
+container. At the end of each half every accepted recipient is counted: in the sink, in events,
+webhooks, metrics, the suppression list and the account's usage. The exit status is 1 if a message
+was lost, if there are more duplicates than processes killed, or if two of these disagree.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ from tests.soak.load import Load
 class SoakService(Service):
     """The service with retries that follow each other closely, so that a run comes to its end."""
 
+    def __init__(self, data_dir: Path, delivery: str) -> None:
+        super().__init__(data_dir)
+        self._delivery = delivery
+
     def start(self, **environment: str) -> None:
         """Start the service and wait until it is ready."""
-        super().start(RETRY_CAP="4", **environment)
+        super().start(RETRY_CAP="4", DELIVERY=self._delivery, **environment)
 
 
 def main() -> int:
@@ -33,9 +38,15 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    ways = ("function", "container")
+    seconds = options.minutes * 60 / len(ways)
+    return max([_soak(delivery, seconds, options.seed) for delivery in ways])
+
+
+def _soak(delivery: str, seconds: float, seed: int) -> int:
     with (
         tempfile.TemporaryDirectory() as directory,
-        SoakService(Path(directory)) as service,
+        SoakService(Path(directory), delivery) as service,
         serving() as target,
     ):
         body = {
@@ -44,15 +55,15 @@ def main() -> int:
             "events": ["injection", "delivery", "bounce"],
         }
         assert service.request("POST", "/api/v1/webhooks", body).status == 200
-        load, faults = Load(service, options.seed), Faults(service, options.seed)
+        load, faults = Load(service, seed), Faults(service, seed)
         load.start()
         try:
-            faults.run(options.minutes * 60)
+            faults.run(seconds)
         finally:
             load.stop()
         result = balance(service, load, target)
     fault_counts = ", ".join(f"{name} {count}" for name, count in sorted(faults.counts.items()))
-    print(f"faults: {fault_counts}")
+    print(f"DELIVERY={delivery}, faults: {fault_counts}")
     print(f"{result.accepted} recipients accepted, {result.arrived} messages arrived")
     print(f"{result.lost} lost, {result.duplicates} duplicates of {faults.kills} kills")
     for sentence in result.disagreements:

@@ -13,13 +13,14 @@ import psutil
 
 from tests.journey.service import Service
 
-#: The processes that are killed, each with its share of the faults
+#: The processes that are killed, each with its share of the faults; of a group one at a time
 _KILLED = {
     "worker-1": 4,
     "worker-2": 4,
     "api": 2,
     "relay": 2,
     "sink": 2,
+    "delivery": 4,
     "dns": 1,
     "cloud": 3,
     "everything": 1,
@@ -39,6 +40,11 @@ class Faults:
         self._rng = random.Random(seed)
         self._interval = interval
         self._waking: list[threading.Timer] = []
+        self._killed = {
+            name: share
+            for name, share in _KILLED.items()
+            if name == "everything" or service.running(name)
+        }
 
     @property
     def kills(self) -> int:
@@ -54,7 +60,7 @@ class Faults:
         """Cause faults for ``seconds``; at the end the service runs."""
         deadline = time.monotonic() + seconds
         kinds = {
-            **{("kill", name): share for name, share in _KILLED.items()},
+            **{("kill", name): share for name, share in self._killed.items()},
             **{("pause", name): share for name, share in _PAUSED.items()},
             **{("stop", name): share for name, share in _STOPPED.items()},
         }
@@ -75,7 +81,8 @@ class Faults:
             self._service.wait()
             self._service.start()
             return 1
-        return sum(self._signal(each, signal.SIGKILL) for each in self._service.running(name))
+        processes = self._service.running(name)
+        return int(bool(processes) and self._signal(self._rng.choice(processes), signal.SIGKILL))
 
     def _pause(self, name: str) -> int:
         seconds = self._rng.choice(_PAUSES)

@@ -10,6 +10,7 @@ queues deliver their messages again.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -35,6 +37,7 @@ from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import service as events
 from chalicelib.events.positions import Window
+from chalicelib.fleet import warmup
 from chalicelib.generation_queue import generate_batch, send_small_batch
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.store import pending
@@ -48,19 +51,39 @@ from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.idempotency import CLAIM_SECONDS
 from chalicelib.transmissions.submit import CONCERN
+from infrastructure.admin import container_queues
 from tests.client_calls import Call, observed_calls
 from tests.fake_cloud import queued, restore_tables, sqs_event, tables
 from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
+from tests.unit.fleet.examples import add, an_ip, warming
 from tests.unit.generation.examples import make_sender
 from tests.unit.moving_clock import Clock
 from tests.unit.people import limit
 from tests.unit.transmissions.examples import CREATED, body
 
+
+def deliver_in(container: str, queue: str) -> Callable[[Any], Any]:
+    """Return what handles a queue in a delivery container, which has some addresses only."""
+
+    def handle(event: Any) -> Any:
+        with patch.dict(os.environ, DELIVERY_CONTAINER=container):
+            settings.cache_clear()
+            try:
+                return deliver_batch(event, queue)
+            finally:
+                settings.cache_clear()
+
+    return handle
+
+
 HANDLERS: dict[str, Callable[[Any], Any]] = {
     "generation": generate_batch,
     "small-sends": send_small_batch,
     "delivery": deliver_batch,
+    "small-deliveries": deliver_in("", "small-deliveries"),
+    "container-east": deliver_in("east", "container-east"),
+    "container-east-small": deliver_in("east", "container-east-small"),
     "events": record_batch,
 }
 MOST_ROUNDS = 400
@@ -429,3 +452,36 @@ def test_a_group_of_single_sends_survives_redeliveries_and_crashes(
     assert 25 < rounds.killed_at < MOST_STEPS
     # Threads take their steps in another order each round: a kill may miss a reply or meet it twice
     assert rounds.windows > 0
+
+
+@pytest.fixture
+def containers(cloud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let containers deliver: east has an address that warms up, for one message a day."""
+    monkeypatch.setenv("DELIVERY", "container")
+    settings.cache_clear()
+    monkeypatch.setattr(warmup, "daily_volume", lambda _: 1)
+    container_queues.create("east")
+
+
+@pytest.mark.usefixtures("containers")
+@pytest.mark.parametrize("journal", ["table"], indirect=True)
+@pytest.mark.parametrize("to", [(0, 1, 2), (1,)])
+def test_messages_that_go_on_to_another_container_survive_redeliveries_and_crashes(
+    world: World, journal: str, to: Sequence[int]
+) -> None:
+    add(warming(1, container="east"), an_ip(2))
+    rounds, host, names = Rounds(world), world.host, set[str]()
+    for recorded in rounds.run(lambda name: [world.run(name, "now", to)]):
+        names.update(message.ehlo_name or "" for message in host.messages)
+        if len(to) == 3:
+            rounds.check_three(recorded)
+            continue
+        recipient = world.recipients(rounds.name)[1]
+        if world.process.in_window:
+            assert len(host.messages) - recorded[("delay", recipient)] == 2
+        else:
+            assert len(host.messages) == 2, rounds.killed_at
+        assert recorded[("delivery", recipient)] == 1
+    assert 10 < rounds.killed_at < MOST_STEPS
+    assert rounds.windows == (4 if len(to) == 3 else 2)
+    assert names == {"mta1.example.test", "mta2.example.test"}

@@ -10,6 +10,7 @@ are credentials to send.
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
 from base64 import b64encode
@@ -119,7 +120,10 @@ def _connect(address: tuple[str, int], source_address: str | None, seconds: floa
         text = internal("4.4.3", f"{address[0]} was not found in the DNS")
         raise SessionFailed(Retry(451, text, DNS_FAILURE)) from error
     except OSError as error:
-        text = internal("4.4.1", f"{address[0]}: {error.strerror or error}")
+        if source and error.errno == errno.EADDRNOTAVAIL:
+            text = internal("4.4.1", f"this host has no address {source_address} to send from")
+        else:
+            text = internal("4.4.1", f"{address[0]}: {error.strerror or error}")
         raise SessionFailed(Retry(421, text, SOFT_BOUNCE)) from error
 
 

@@ -29,7 +29,7 @@ VARIABLES = {
 }
 
 # Words in capitals that are not settings: names of AWS, make, log levels, HTTP, other programs'
-# variables, and arguments of commands
+# variables, arguments of commands and images
 FOREIGN = {
     "ALARM",
     "API_KEY",
@@ -53,6 +53,7 @@ FOREIGN = {
     "PIP_INDEX_URL",
     "PLAIN",
     "POST",
+    "PROGRAM",
     "PUT",
     "REQUESTS_CA_BUNDLE",
     "SSL_CERT_FILE",

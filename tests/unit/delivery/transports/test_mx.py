@@ -207,3 +207,11 @@ def test_a_message_leaves_from_the_address_of_its_pool() -> None:
         transport.deliver(message(source_address="127.0.0.9"), commit_at_once)
         transport.close()
     assert host.conversations[0].client == "127.0.0.9"
+
+
+def test_an_address_that_this_host_does_not_have_is_named() -> None:
+    outcome = transport_to(25, "127.0.0.1").deliver(
+        message(source_address="192.0.2.9"), commit_at_once
+    )
+    assert isinstance(outcome, Retry)
+    assert "this host has no address 192.0.2.9 to send from" in outcome.reply
