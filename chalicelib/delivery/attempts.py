@@ -7,10 +7,11 @@ dot, and abandons the attempts before their dot, which sends nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
 from math import inf
+from threading import Event, Lock
 from time import monotonic
 
 from chalicelib.core import clock, shutdown
@@ -24,8 +25,7 @@ from chalicelib.delivery.commits import NotSent, UnitCommits
 from chalicelib.delivery.departures import Departure
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.route import transport
-from chalicelib.delivery.shaping import store as shaping
-from chalicelib.delivery.shaping.limits import connections_of, limits_of
+from chalicelib.delivery.shaping.limits import connections_of
 from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.transports import OutboundMessage
 
@@ -65,26 +65,46 @@ def attempt_all(
             _attempt(departure, commits)
 
     attempts = [_submit(each, partial(attempt, each), lane) for each in departures]
+    ended = _event_of_all(attempts)
     # All attempts end before one of them may raise: the journal must stay open for them
     try:
-        if not _wait(attempts, commits, SLOW_SECONDS):
+        if not _wait(ended, commits, SLOW_SECONDS):
             when_slow()
     finally:
-        _wait(attempts, commits)
+        _wait(ended, commits)
     for each in attempts:
         if each.done():
             each.result()
 
 
-def _wait(attempts: Sequence[Future[None]], commits: UnitCommits, seconds: float = inf) -> bool:
+def _event_of_all(attempts: Sequence[Future[None]]) -> Event:
+    """Return an event that is set when all attempts have ended.
+
+    It can be looked at often, whatever their number (``concurrent.futures.wait`` locks each).
+    """
+    ended, lock, pending = Event(), Lock(), len(attempts)
+
+    def count(_: Future[None]) -> None:
+        nonlocal pending
+        with lock:
+            pending -= 1
+            if not pending:
+                ended.set()
+
+    if not attempts:
+        ended.set()
+    for each in attempts:
+        each.add_done_callback(count)
+    return ended
+
+
+def _wait(ended: Event, commits: UnitCommits, seconds: float = inf) -> bool:
     """Wait until all attempts have ended or are abandoned; ``False`` if that takes longer."""
     deadline = monotonic() + seconds
-    pending = set(attempts)
-    while pending:
-        pending = wait(pending, max(0.0, min(_LOOK_SECONDS, deadline - monotonic()))).not_done
+    while not ended.wait(max(0.0, min(_LOOK_SECONDS, deadline - monotonic()))):
         if shutdown.is_requested() and commits.close():
             return True
-        if pending and monotonic() >= deadline:
+        if monotonic() >= deadline:
             return False
     return True
 
@@ -124,7 +144,6 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         with _commit_lock().hold(domain_of(message.recipient)):
             return commits.commit(message.index, route, finish)
 
-    group, _ = shaping.group_of_path(departure.path)
     outbound = OutboundMessage(
         message.sender,
         message.recipient,
@@ -133,7 +152,7 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         route.ehlo_name,
         departure.hosts,
         departure.path,
-        limits_of(group).messages_per_connection if group else None,
+        departure.messages_per_connection,
     )
     with suppress(NotSent):
         outcome = transport(route).deliver(outbound, commit)

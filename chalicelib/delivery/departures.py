@@ -18,7 +18,9 @@ from chalicelib.core.addresses import domain_of
 from chalicelib.delivery import delivery_queues
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.route import is_direct, routes_of
+from chalicelib.delivery.shaping import store
 from chalicelib.delivery.shaping.groups import groups_of
+from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.pacing import Lane
 from chalicelib.delivery.shaping.shaper import Hold, shaper
 from chalicelib.fleet.routing import Route
@@ -37,6 +39,7 @@ class Departure:
     path: str = ""
     hosts: str = ""
     at: float = 0.0
+    messages_per_connection: int | None = None
 
     @property
     def destination(self) -> str:
@@ -98,8 +101,10 @@ def _shape(
     holds: dict[int, Hold] = {}
     for path, each in _by_path(departures).items():
         grant = shaper().ask(path, lane, len(each), small=batch.is_small)
+        group, _ = store.group_of_path(path)
+        most = limits_of(group).messages_per_connection
         for departure, at in zip(each, grant.times, strict=False):
-            shaped.append(replace(departure, path=path, at=at))
+            shaped.append(replace(departure, path=path, at=at, messages_per_connection=most))
         if grant.hold:
             waiting_ones = each[len(grant.times) :]
             holds |= {departure.message.index: grant.hold for departure in waiting_ones}

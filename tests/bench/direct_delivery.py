@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from multiprocessing.pool import Pool
@@ -116,8 +116,8 @@ def main() -> None:
     print(f"{'ratio (bar 2.5)':24}{max(ours) / max(theirs):8.2f}")
 
 
-def _messages() -> list[bytes]:
-    return [_HEADERS % number + _LINE * 80 for number in range(MESSAGES)]
+def _message(number: int) -> bytes:
+    return _HEADERS % number + _LINE * 80
 
 
 def _measure(receiver: _Postfix, send: Callable[[], None]) -> float:
@@ -185,13 +185,13 @@ def _inject(port: int) -> None:
         assert outcome.code == 250, outcome
 
     with ThreadPoolExecutor(_CLIENTS) as threads:
-        for each in threads.map(send, _messages()):
+        for each in threads.map(send, map(_message, range(MESSAGES))):
             assert each is None
     transport.close()
 
 
 class _Container:
-    """A delivery container, and the processes that sign messages."""
+    """A delivery container, and the processes that sign messages and queue them."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -199,15 +199,8 @@ class _Container:
     def send(self) -> None:
         """Sign all messages, and queue them in chunks."""
         transmission = ids.transmission_id()
-        for number, chunk in enumerate(self._pool.imap(_sign, _chunks(_messages()))):
-            messages = [
-                _finished(transmission, number * CHUNK + index, data)
-                for index, data in enumerate(chunk)
-            ]
-            event = {"customer_id": "1", "transmission_id": transmission, "ip_pool": "default"}
-            unit = WorkUnit(transmission, str(number))
-            now_ms = int(time.time() * 1000)
-            delivery_batch.queue(DeliveryBatch(unit, 1, now_ms, event, messages))
+        chunks = ((transmission, first) for first in range(0, MESSAGES, CHUNK))
+        self._pool.starmap(_send_chunk, chunks, chunksize=1)
 
 
 _signers: list[Signer] = []
@@ -217,9 +210,17 @@ def _prepare(pem: bytes) -> None:
     _signers.append(Signer(pem.decode(), _SELECTOR, _DOMAIN))
 
 
-def _sign(messages: Sequence[bytes]) -> list[bytes]:
-    now = int(time.time())
-    return [_signers[0].sign(message, now) + message for message in messages]
+def _send_chunk(transmission: str, first: int) -> None:
+    """Sign and queue the messages of a chunk, as a worker that generates them does."""
+    now = time.time()
+    messages = [
+        _finished(transmission, index, _signers[0].sign(data, int(now)) + data)
+        for index in range(first, first + CHUNK)
+        for data in [_message(index)]
+    ]
+    event = {"customer_id": "1", "transmission_id": transmission, "ip_pool": "default"}
+    unit = WorkUnit(transmission, str(first // CHUNK))
+    delivery_batch.queue(DeliveryBatch(unit, 1, int(now * 1000), event, messages))
 
 
 @contextmanager
@@ -245,10 +246,6 @@ def _delivery_container(port: int, key: rsa.RSAPrivateKey) -> Iterator[_Containe
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)
-
-
-def _chunks(messages: Sequence[bytes]) -> list[Sequence[bytes]]:
-    return [messages[start : start + CHUNK] for start in range(0, len(messages), CHUNK)]
 
 
 def _finished(transmission: str, index: int, data: bytes) -> FinishedMessage:

@@ -37,6 +37,7 @@ retry      unix  - - n - - error
 proxymap   unix  - - n - - proxymap
 smtp       unix  - - n - - smtp
 discard    unix  - - n - - discard
+scache     unix  - - n - 1 scache
 virtual    unix  - n n - - virtual
 anvil      unix  - - n - 1 anvil
 postlog    unix-dgram n - n - 1 postlogd

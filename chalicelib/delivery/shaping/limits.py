@@ -6,6 +6,8 @@ a delivery container share them, each with at least one.
 
 from __future__ import annotations
 
+from functools import cache
+
 from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import settings
 from chalicelib.delivery.shaping import store
@@ -34,4 +36,10 @@ def _processes() -> int:
     current = settings()
     if current.delivery != "container":
         return 1
-    return current.delivery_processes or usable_cores()
+    return current.delivery_processes or _cores()
+
+
+@cache
+def _cores() -> int:
+    # Asked for each message, and the container's quota is in a file
+    return usable_cores()
