@@ -45,12 +45,11 @@ def test_limits_that_are_not_named_stay_as_they_are(run: Run) -> None:
 
 def test_the_list_has_built_in_limits_and_those_of_the_operator(run: Run) -> None:
     run("set-provider-limits", "example.net", "--per-minute", "60")
-    listed = {
-        each["group"]: each for each in map(json.loads, run("list-provider-limits").splitlines())
-    }
-    assert listed["example.net"]["per_minute"] == 60
-    assert [name for name, each in listed.items() if each["is_set"]] == ["example.net"]
-    assert listed["google.com"]["connections"] == limits_of("google.com").connections
+    rows = map(json.loads, run("list-provider-limits").splitlines())
+    limits = {row["group"]: row for row in rows}
+    assert limits["example.net"]["per_minute"] == 60
+    assert [name for name, each in limits.items() if each["is_set"]] == ["example.net"]
+    assert limits["google.com"]["connections"] == limits_of("google.com").connections
 
 
 @pytest.mark.parametrize(
