@@ -287,6 +287,11 @@ class Settings:
     mx_port: int = _setting(
         25, "Port of the recipients' mail hosts, for the `mx` transport. Another one serves tests"
     )
+    mta_sts: bool = _setting(
+        True,
+        "Obey the MTA-STS policies of recipients' domains (RFC 8461), with the `mx` transport: mail"
+        " waits rather than go to a host without TLS and a valid certificate",
+    )
     smarthost: str = _setting(
         "localhost:25", "Host and port of the smarthost, for the `smtp` transport"
     )

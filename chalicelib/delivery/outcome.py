@@ -17,6 +17,7 @@ status that the RFCs give it, and `[internal]` before its text:
     421  class 24  Retry   a time-out, in connecting or in waiting
     421  class 20  Retry   the connection was refused, broke, or carried something that is not SMTP
     454  class 20  Retry   TLS (or a way to log in) is required and not offered
+    454  class 20  Retry   the hosts or their certificates break the domain's MTA-STS policy
     451  class 70  Retry   no connection became free in time
     451  class 21  Retry   the DNS did not answer
     454  class 21  Retry   the domain has no mail host

@@ -118,8 +118,9 @@ def _mx(current: Settings) -> Transport:
     from dns.resolver import LRUCache
 
     from chalicelib.core import dns
+    from chalicelib.delivery.mta_sts.service import policy_of
     from chalicelib.delivery.shaping.limits import connections_of
-    from chalicelib.delivery.transports.mx import MxTransport
+    from chalicelib.delivery.transports.mx import MxTransport, no_policy
 
     options = SessionOptions(timeouts=_timeouts(current))
     limits = PoolLimits(connections=connections_of)
@@ -132,6 +133,7 @@ def _mx(current: Settings) -> Transport:
         current.mail_hostname,
         port=current.mx_port,
         allow_private=current.allow_private_addresses,
+        policy_of=policy_of if current.mta_sts else no_policy,
     )
 
 

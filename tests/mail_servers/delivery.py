@@ -11,6 +11,7 @@ import pytest
 from chalicelib.core import clock, queues
 from chalicelib.delivery import attempts, delivery_batch, delivery_queues, worker
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.mta_sts.policy import Policy
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
@@ -25,15 +26,22 @@ from tests.unit.delivery.transports.test_mx_hosts import FakeResolver
 
 TIMEOUTS = Timeouts(5, 10, 10, 10, 1)
 OPTIONS = SessionOptions(timeouts=TIMEOUTS)
-_DNS = {("inbox.test", "MX"): ["10 mx.inbox.test."], ("mx.inbox.test", "A"): ["127.0.0.1"]}
+_DNS = {("inbox.test", "MX"): ["10 localhost."], ("localhost", "A"): ["127.0.0.1"]}
 
 
 @contextmanager
-def mx(port: int) -> Iterator[MxTransport]:
-    """Open the `mx` transport; the mail host of inbox.test is 127.0.0.1 at `port`."""
-    resolver = FakeResolver(_DNS)
+def mx(port: int, policy: Policy | None = None) -> Iterator[MxTransport]:
+    """Open the `mx` transport; the mail host of inbox.test is localhost at `port`.
+
+    All domains have the MTA-STS policy.
+    """
     transport = MxTransport(
-        resolver, OPTIONS, ehlo_name="client.test", port=port, allow_private=True
+        FakeResolver(_DNS),
+        OPTIONS,
+        ehlo_name="client.test",
+        port=port,
+        allow_private=True,
+        policy_of=lambda _: policy,
     )
     try:
         yield transport

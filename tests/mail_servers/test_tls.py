@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Failed, Retry
 from chalicelib.delivery.transports import commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode, tls_context
@@ -16,6 +17,7 @@ from tests.mail_servers.others import Server
 from tests.mail_servers.postfix import Postfix
 from tests.mail_servers.test_contents import assert_stored
 
+ENFORCED = Policy(Mode.ENFORCE, ("localhost",), 60)
 VERIFIED = SessionOptions(tls=TlsMode.REQUIRED, verify=True, timeouts=TIMEOUTS)
 _CERTIFICATES = ["TLS", "TLS required", "TLS self-signed", "TLS expired", "TLS wrong host"]
 
@@ -87,4 +89,36 @@ def test_a_server_that_requires_tls_refuses_mail_in_the_clear(postfix: Postfix) 
         outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Failed)
     assert outcome.code == 530
+    assert postfix.mailbox.copies(original) == []
+
+
+@pytest.mark.usefixtures("_trust")
+def test_a_host_that_keeps_to_its_domains_policy_gets_mail(postfix: Postfix) -> None:
+    original = message()
+    with mx(postfix.ports["TLS"], ENFORCED) as transport:
+        outcome = transport.deliver(original, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert outcome.tls == "TLSv1.3"
+    assert_stored(postfix.mailbox, original)
+
+
+@pytest.mark.usefixtures("_trust")
+@pytest.mark.parametrize(
+    ("port", "reason"),
+    [
+        ("TLS self-signed", "self-signed certificate"),
+        ("TLS expired", "certificate has expired"),
+        ("TLS wrong host", "Hostname mismatch"),
+        ("all extensions", "does not offer STARTTLS"),
+    ],
+)
+def test_mail_waits_while_the_host_breaks_its_domains_policy(
+    postfix: Postfix, port: str, reason: str
+) -> None:
+    original = message()
+    with mx(postfix.ports[port], ENFORCED) as transport:
+        outcome = transport.deliver(original, commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (454, 20)
+    assert reason in outcome.reply
     assert postfix.mailbox.copies(original) == []

@@ -6,23 +6,29 @@ with a 5xx; its outcome is the reply of the best of them. Once a host has opened
 reply to the message counts, and no other host is tried.
 
 TLS is opportunistic by default and the certificate is not checked, as RFC 7435 describes for hosts
-that are only known from the DNS.
+that are only known from the DNS. Where a domain's MTA-STS policy is enforced (RFC 8461), only hosts
+that it names count, with TLS and a valid certificate; a message waits until one of them has both.
 """
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
 
 from chalicelib.core import domain_names
-from chalicelib.delivery.outcome import Failed, Outcome
+from chalicelib.core.bounce_classes import SOFT_BOUNCE
+from chalicelib.delivery.mta_sts.policy import Policy
+from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
 from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
 from chalicelib.delivery.transports.smtp_opening import (
     SessionOptions,
     SessionRefused,
+    TlsFailed,
+    TlsMode,
     open_session,
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession
@@ -30,11 +36,20 @@ from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSessi
 MOST_ADDRESSES = 5
 """Addresses tried for one message in one attempt."""
 
+PolicyOf = Callable[[str], Policy | None]
+"""Returns the MTA-STS policy of a domain (in A-labels, lower case)."""
+
+
+def no_policy(_: str) -> Policy | None:
+    """Tell that no domain has a policy, for a transport that does without MTA-STS."""
+    return None
+
 
 class MxTransport:
     """Deliver to the hosts that the DNS names, and reuse sessions for domains with the same hosts.
 
     `limits.connections` bounds the connections of a message's path, or else of its domain.
+    Sessions under an enforced policy are for messages to the same domain only.
     """
 
     def __init__(
@@ -46,43 +61,70 @@ class MxTransport:
         *,
         port: int = 25,
         allow_private: bool = False,
+        policy_of: PolicyOf = no_policy,
     ) -> None:
         self._hosts = MailHosts(resolver, allow_private=allow_private)
         self._options = options or SessionOptions()
         self._pool = SessionPool(limits or PoolLimits())
         self._ehlo_name = ehlo_name or socket.gethostname()
         self._port = port
+        self._policy_of = policy_of
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
         name = message.recipient.rpartition("@")[2].lower()
         domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
-        key = SessionKey(
-            message.hosts or domain, message.source_address, ehlo_name, message.path or domain
+        policy = self._policy_of(domain)
+        enforced = policy if policy and policy.is_enforced else None
+        hosts = f"mta-sts {domain}" if enforced else message.hosts or domain
+        key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
+        return self._pool.deliver(
+            key, lambda: self._connect(domain, key, enforced), message, commit
         )
-        return self._pool.deliver(key, lambda: self._connect(domain, key), message, commit)
 
     def close(self) -> None:
         """Close every idle connection."""
         self._pool.close()
 
-    def _connect(self, domain: str, key: SessionKey) -> SmtpSession:
-        """Return a session with the best host of a domain that opens one."""
+    def _connect(self, domain: str, key: SessionKey, policy: Policy | None) -> SmtpSession:
+        """Return a session with the best host of a domain that opens one, under its policy."""
+        options = self._options
+        if policy:
+            options = replace(options, tls=TlsMode.REQUIRED, verify=True)
         failures: list[SessionFailed] = []
-        candidates = self._hosts.addresses(domain, key.source_address)
-        for _, (host, address) in zip(range(MOST_ADDRESSES), candidates, strict=False):
+        candidates = self._candidates(domain, key.source_address, policy)
+        for host, address in islice(candidates, MOST_ADDRESSES):
             try:
                 return open_session(
                     (address, self._port),
                     key.ehlo_name,
-                    self._options,
+                    options,
                     source_address=key.source_address,
                     host_name=host,
                 )
+            except TlsFailed as error:
+                failures.append(_under_policy(error, domain) if policy else error)
             except SessionFailed as error:
                 failures.append(error)
+        if not failures:
+            text = internal("4.7.5", f"the MTA-STS policy of {domain} names none of its mail hosts")
+            raise SessionFailed(Retry(454, text, SOFT_BOUNCE))
         raise _failure_of(failures)
+
+    def _candidates(
+        self, domain: str, source_address: str | None, policy: Policy | None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield host name and IP address to try, without the hosts that a policy does not name."""
+        candidates = self._hosts.addresses(domain, source_address)
+        return (each for each in candidates if policy is None or policy.allows(each[0]))
+
+
+def _under_policy(failure: TlsFailed, domain: str) -> SessionFailed:
+    """Return a failure that says whose policy required TLS."""
+    outcome = failure.outcome
+    reply = f"{outcome.reply} (the MTA-STS policy of {domain} requires it)"
+    return SessionFailed(replace(outcome, reply=reply))
 
 
 def _failure_of(failures: Sequence[SessionFailed]) -> SessionFailed:

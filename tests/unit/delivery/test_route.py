@@ -16,6 +16,7 @@ from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.departures import Departure
+from chalicelib.delivery.mta_sts.service import clear_cache as clear_policies
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
 from chalicelib.delivery.store.journal_files import FileJournal
@@ -105,8 +106,15 @@ def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own(
 
 
 @pytest.mark.usefixtures("cloud")
-def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("mta_sts", "policy_queries"), [("true", ["_mta-sts.inbox.test"]), ("false", [])]
+)
+def test_direct_mail_uses_the_resolvers_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, mta_sts: str, policy_queries: list[str]
+) -> None:
+    clear_policies()
     monkeypatch.setenv("TRANSPORT", "mx")
+    monkeypatch.setenv("MTA_STS", mta_sts)
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
     with ScriptedServer() as host, contextmanager(served_zone)(monkeypatch) as zone:
         zone.set("inbox.test", ("MX", "10 mx.inbox.test"))
@@ -120,7 +128,7 @@ def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.Monk
             assert outcome.code == 250
         direct.close()
     assert len(host.contents) == 2
-    assert zone.queries == ["inbox.test", "mx.inbox.test"]
+    assert zone.queries == [*policy_queries, "inbox.test", "mx.inbox.test"]
 
 
 @pytest.mark.usefixtures("cloud")

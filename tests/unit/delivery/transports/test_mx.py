@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import pytest
 
+from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Failed, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
@@ -215,3 +217,58 @@ def test_an_address_that_this_host_does_not_have_is_named() -> None:
     )
     assert isinstance(outcome, Retry)
     assert "this host has no address 192.0.2.9 to send from" in outcome.reply
+
+
+def under_policy(mode: Mode, host: str, port: int) -> MxTransport:
+    """Return a transport to the host of example.net and example.org; the former has a policy."""
+    resolver = FakeResolver(
+        {
+            ("example.net", "MX"): ["10 localhost."],
+            ("example.org", "MX"): ["10 localhost."],
+            ("localhost", "A"): ["127.0.0.1"],
+        }
+    )
+    policies = {"example.net": Policy(mode, (host,), 60)}
+    return MxTransport(resolver, OPTIONS, port=port, allow_private=True, policy_of=policies.get)
+
+
+@pytest.mark.parametrize(
+    ("extensions", "host", "reason"),
+    [
+        ((*STANDARD, "STARTTLS"), "localhost", "self-signed certificate"),
+        (STANDARD, "localhost", "does not offer STARTTLS"),
+        ((*STANDARD, "STARTTLS"), "mx.example.net", "names none of its mail hosts"),
+    ],
+)
+def test_mail_waits_while_a_host_breaks_an_enforced_policy(
+    extensions: tuple[str, ...], host: str, reason: str
+) -> None:
+    with ScriptedServer(extensions=extensions, tls=certificate()[0]) as server:
+        transport = under_policy(Mode.ENFORCE, host, server.port)
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (454, 20)
+    assert reason in outcome.reply
+    assert "MTA-STS policy of example.net" in outcome.reply
+    assert server.contents == []
+
+
+@pytest.mark.parametrize("mode", [Mode.TESTING, Mode.NONE])
+def test_mail_leaves_where_a_policy_is_not_enforced(mode: Mode) -> None:
+    with ScriptedServer() as server:
+        transport = under_policy(mode, "mx.example.net", server.port)
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert isinstance(outcome, Delivered)
+
+
+def test_a_session_without_checks_is_not_used_for_a_domain_with_a_policy() -> None:
+    with ScriptedServer() as server:
+        transport = under_policy(Mode.ENFORCE, "localhost", server.port)
+        shared = [
+            replace(message(domain), hosts="localhost") for domain in ("example.org", "example.net")
+        ]
+        outcomes = [transport.deliver(each, commit_at_once) for each in shared]
+        transport.close()
+    assert [type(each) for each in outcomes] == [Delivered, Retry]
