@@ -65,7 +65,7 @@ def _consumers(number: int) -> list[Consumer]:
         batch_size=1,
         visibility=_VISIBILITY,
         heartbeat=_HEARTBEAT,
-        on_poll=partial(health.beat, number),
+        on_answer=partial(health.beat, number),
     )
     return [
         Consumer(queue, partial(_deliver, queue), receiver, polling)

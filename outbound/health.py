@@ -1,7 +1,8 @@
 """Tell whether each process of this host's delivery container can consume its queues.
 
-A process touches a file after each request for messages that SQS has answered, which takes at most
-one long poll. ``python -m outbound.health`` exits with status 0 if all files are recent.
+A process touches a file after each request that SQS has answered: for messages, which takes at most
+one long poll, or to keep those hidden that it works on. ``python -m outbound.health`` exits with
+status 0 if all files are recent.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ class Polling:
     ``batch_size`` is the most messages to a call, ``window`` how long the first of them waits for
     more. Messages in hand are hidden for ``visibility``, which is extended every ``heartbeat``.
     ``retry_pause`` tells when a failed message is received again; without it the handler, or else
-    the time-out, decides. ``on_poll`` is called after each request for messages.
+    the time-out, decides. ``on_answer`` is called after each request that SQS has
+    answered: for messages, or to keep them hidden.
     """
 
     batch_size: int
@@ -52,7 +53,7 @@ class Polling:
     heartbeat: float
     window: float = 0.0
     retry_pause: Callable[[Json], int] | None = None
-    on_poll: Callable[[], None] = lambda: None
+    on_answer: Callable[[], None] = lambda: None
 
 
 class Consumer:
@@ -96,7 +97,7 @@ class Consumer:
             name = settings().queue(self._queue)
             self._url = self._receiver.get_queue_url(QueueName=name)["QueueUrl"]
         messages = self._received(self._polling.batch_size, LONG_POLL)
-        self._polling.on_poll()
+        self._polling.on_answer()
         if messages:
             with self._working:
                 if shutdown.is_requested():
@@ -171,6 +172,7 @@ class Consumer:
             while not done.wait(self._polling.heartbeat):
                 try:
                     self._show_again(messages, self._polling.visibility)
+                    self._polling.on_answer()
                 except (BotoCoreError, ClientError) as error:
                     log.warning("messages may be shown again: %s", error)
 

@@ -35,12 +35,12 @@ def policy_of(domain: str) -> Policy | None:
     until, policy = _cache.get(domain, (0.0, None))
     if now < until:
         return policy
-    stored = store.policy_of(domain)
+    previous = store.policy_of(domain)
     lifetime = _CACHE_SECONDS
     try:
-        latest = _latest(domain, stored, now) or stored
+        latest = _latest(domain, previous, now) or previous
     except _Unavailable:
-        latest, lifetime = stored, _FAILURE_CACHE_SECONDS
+        latest, lifetime = previous, _FAILURE_CACHE_SECONDS
     policy = latest.policy if latest else None
     if len(_cache) >= _CACHE_ENTRIES:
         _cache.clear()
@@ -56,7 +56,7 @@ def clear_cache() -> None:
     _cache.clear()
 
 
-def _latest(domain: str, stored: FetchedPolicy | None, now: float) -> FetchedPolicy | None:
+def _latest(domain: str, previous: FetchedPolicy | None, now: float) -> FetchedPolicy | None:
     """Return the policy that is announced, ``None`` if none is; raises :class:`_Unavailable`."""
     try:
         policy_id = announced_id(dns.texts(f"_mta-sts.{domain}"))
@@ -64,8 +64,8 @@ def _latest(domain: str, stored: FetchedPolicy | None, now: float) -> FetchedPol
         raise _Unavailable from error
     if policy_id is None:
         return None
-    if stored and stored.policy_id == policy_id and now < stored.fetched + _REFRESH_SECONDS:
-        return stored
+    if previous and previous.policy_id == policy_id and now < previous.fetched + _REFRESH_SECONDS:
+        return previous
     fetched = FetchedPolicy(_fetch(domain), policy_id, int(now))
     store.put_policy(domain, fetched)
     return fetched

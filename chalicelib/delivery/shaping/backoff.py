@@ -21,6 +21,8 @@ SLOW_SECONDS = 3_600.0
 #: Messages a second after a pause, where the group has no rate of its own, before it is halved
 RATE_AFTER_PAUSE = 20.0
 _MOST_HALVINGS = 6
+# A path can be refused for months, and a float has no room for thousands of doublings
+_MOST_DOUBLINGS = 20
 _MOST_ANSWERS = 5
 _INTERNAL = "[internal]"
 # The senders of other accounts see the answers as well
@@ -56,7 +58,7 @@ def next_pause(path: str, before: Pause | None, outcome: Outcome, first: float) 
     answers = (text, *(each for each in before.answers if each != text))[:_MOST_ANSWERS]
     if now_ms < before.until_ms:
         return replace(before, answers=answers)
-    seconds = min(LONGEST_PAUSE, max(first, first * 2**before.failures))
+    seconds = min(LONGEST_PAUSE, first * 2 ** min(before.failures, _MOST_DOUBLINGS))
     return Pause(path, now_ms + int(seconds * 1000), before.failures + 1, answers)
 
 

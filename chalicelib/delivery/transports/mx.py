@@ -77,7 +77,7 @@ class MxTransport:
         ehlo_name = message.ehlo_name or self._ehlo_name
         policy = self._policy_of(domain)
         enforced = policy if policy and policy.is_enforced else None
-        hosts = f"mta-sts {domain}" if enforced else message.hosts or domain
+        hosts = f"{domain} (MTA-STS)" if enforced else message.hosts or domain
         key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
         return self._pool.deliver(
             key, lambda: self._connect(domain, key, enforced), message, commit

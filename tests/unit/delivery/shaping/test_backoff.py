@@ -9,6 +9,7 @@ import pytest
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.shaping import backoff
 from chalicelib.delivery.shaping.backoff import next_pause, pause_of, rate_in_force
+from chalicelib.delivery.shaping.store import Pause
 from tests.unit.moving_clock import Clock, moving_clock
 
 NOW = 1_700_000_000.0
@@ -59,6 +60,11 @@ def test_each_pause_is_twice_as_long(time: Clock) -> None:
         second = next_pause(PATH, second, BUSY, 600)
         time.passes(4_000)
     assert second.until_ms - (NOW * 1000) <= (5 * 4_000 + 2_000 + backoff.LONGEST_PAUSE) * 1000
+
+
+def test_a_path_that_is_refused_for_months_is_asked_each_hour(time: Clock) -> None:
+    before = Pause(PATH, int(NOW * 1000) - 1, 5_000)
+    assert next_pause(PATH, before, BUSY, 600).until_ms == (NOW + backoff.LONGEST_PAUSE) * 1000
 
 
 def test_answers_during_a_pause_do_not_prolong_it(time: Clock) -> None:
