@@ -144,6 +144,7 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         with _commit_lock().hold(domain_of(message.recipient)):
             return commits.commit(message.index, route, finish)
 
+    answers: list[Outcome] = []
     outbound = OutboundMessage(
         message.sender,
         message.recipient,
@@ -153,12 +154,14 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         departure.hosts,
         departure.path,
         departure.messages_per_connection,
+        answers.append,
     )
     with suppress(NotSent):
         outcome = transport(route).deliver(outbound, commit)
         commits.add(message.index, route, outcome)
-        if departure.path:
-            shaper().learn(departure.path, outcome)
+    if departure.path:
+        for answer in answers:
+            shaper().learn(departure.path, answer)
 
 
 @cache

@@ -1,8 +1,10 @@
 """Find the group of a domain: all domains whose mail ends at one provider, by their MX records.
 
 The group of a provider that ``providers.json`` lists has its name there. Any other group is named
-after the domain that its first mail host is in, such as ``example.net`` for ``mx1.example.net``. A
-domain whose MX records are not known is a group of its own.
+after the domain that its mail hosts are in, such as ``example.net`` for ``mx1.example.net``. A
+domain whose hosts are not all of one group, or not known, is a group of its own. Otherwise anybody
+could name a provider's host beside one of his own, and let that one slow down all mail to the
+provider.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import cache
 from chalicelib.core import caches, clock, dns, domain_names
 from chalicelib.core.dns import LookupFailed
 from chalicelib.delivery.shaping.providers import providers
+from chalicelib.delivery.transports import join_hosts
 
 _CACHE_SECONDS = 3_600.0
 _FAILURE_CACHE_SECONDS = 300.0
@@ -24,7 +27,10 @@ _THREADS = 16
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The group of a domain. Domains with the same ``hosts`` can share connections."""
+    """The group of a domain. Domains with the same ``hosts`` can share connections.
+
+    Without ``hosts``, which are not known, only mail to the same domain can.
+    """
 
     name: str
     hosts: str
@@ -52,26 +58,27 @@ def groups_of(domains: Iterable[str]) -> dict[str, Group]:
 
 
 def group_of_hosts(hosts: Iterable[str]) -> str | None:
-    """Return the group of a domain with these mail hosts, the preferred one first."""
-    names = list(hosts)
+    """Return the group of a domain with these mail hosts, ``None`` if they are not of one group."""
+    groups = set(map(_group_of_host, hosts))
+    return (groups.pop() or None) if len(groups) == 1 else None
+
+
+def _group_of_host(host: str) -> str:
+    labels = host.split(".")
     by_host = providers().groups_by_host
-    for host in names:
-        labels = host.split(".")
-        for start in range(len(labels)):
-            if group := by_host.get(".".join(labels[start:])):
-                return group
-    if not names or not names[0]:
-        return None
-    return domain_names.parents(names[0])[-1:][0] if domain_names.parents(names[0]) else names[0]
+    for start in range(len(labels)):
+        if group := by_host.get(".".join(labels[start:])):
+            return group
+    return next(reversed(domain_names.parents(host)), host)
 
 
 def _look_up(domain: str) -> Group:
-    group, lifetime = Group(domain, domain), _FAILURE_CACHE_SECONDS
+    group, lifetime = Group(domain, ""), _FAILURE_CACHE_SECONDS
     name = domain_names.in_a_labels(domain)
     try:
         if name:
             hosts = dns.mail_hosts(name)
-            group = Group(group_of_hosts(hosts) or domain, " ".join(sorted(hosts)) or domain)
+            group = Group(group_of_hosts(hosts) or domain, join_hosts(hosts) or name)
             lifetime = _CACHE_SECONDS
     except LookupFailed:
         pass  # the attempt looks it up again, and says what is wrong

@@ -21,8 +21,8 @@ return value of `deliver` says what happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from chalicelib.delivery.outcome import Outcome
@@ -36,6 +36,15 @@ def commit_at_once(finish: Callable[[], Outcome]) -> Outcome:
     return finish()
 
 
+def ignore_answer(_: Outcome) -> None:
+    """Do nothing, for callers that do not pace mail."""
+
+
+def join_hosts(hosts: Iterable[str]) -> str:
+    """Return the mail hosts of a domain as ``OutboundMessage.hosts`` names them."""
+    return " ".join(sorted(hosts))
+
+
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
     """One message to one recipient.
@@ -45,7 +54,8 @@ class OutboundMessage:
     send from (None: the system's choice), `ehlo_name` the name to greet with (empty: the
     transport's own). Messages to the same `hosts` can share connections (empty: those to the same
     domain), whose number is limited by `path` (empty: by domain). `messages_per_connection` is how
-    many messages the host takes by one connection (None: the transport's own limit).
+    many messages the host takes by one connection (None: the transport's own limit). `on_answer` is
+    called with the outcome if it came from one of the `hosts`: the DNS may name others by now.
     """
 
     sender: str
@@ -56,6 +66,7 @@ class OutboundMessage:
     hosts: str = ""
     path: str = ""
     messages_per_connection: int | None = None
+    on_answer: Callable[[Outcome], None] = field(default=ignore_answer, compare=False)
 
 
 class Transport(Protocol):

@@ -21,7 +21,7 @@ from chalicelib.core import domain_names
 from chalicelib.core.bounce_classes import SOFT_BOUNCE
 from chalicelib.delivery.mta_sts.policy import Policy
 from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
-from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
 from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
 from chalicelib.delivery.transports.smtp_opening import (
@@ -79,21 +79,36 @@ class MxTransport:
         enforced = policy if policy and policy.is_enforced else None
         hosts = f"{domain} (MTA-STS)" if enforced else message.hosts or domain
         key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
-        return self._pool.deliver(
-            key, lambda: self._connect(domain, key, enforced), message, commit
-        )
+        has_same_hosts = True
+
+        def connect() -> SmtpSession:
+            nonlocal has_same_hosts
+            hosts = self._hosts.hosts_of(domain)
+            has_same_hosts = message.hosts in ("", join_hosts(hosts))
+            session = self._connect(domain, hosts, key, enforced)
+            # Whoever owns the domain may have changed its hosts since ``message.hosts`` was looked
+            # up, and must not get the mail of others who have those
+            session.is_reusable = has_same_hosts or enforced is not None
+            return session
+
+        outcome = self._pool.deliver(key, connect, message, commit)
+        if has_same_hosts:
+            message.on_answer(outcome)
+        return outcome
 
     def close(self) -> None:
         """Close every idle connection."""
         self._pool.close()
 
-    def _connect(self, domain: str, key: SessionKey, policy: Policy | None) -> SmtpSession:
+    def _connect(
+        self, domain: str, hosts: Sequence[str], key: SessionKey, policy: Policy | None
+    ) -> SmtpSession:
         """Return a session with the best host of a domain that opens one, under its policy."""
         options = self._options
         if policy:
             options = replace(options, tls=TlsMode.REQUIRED, verify=True)
         failures: list[SessionFailed] = []
-        candidates = self._candidates(domain, key.source_address, policy)
+        candidates = self._candidates(domain, hosts, key.source_address, policy)
         for host, address in islice(candidates, MOST_ADDRESSES):
             try:
                 return open_session(
@@ -113,10 +128,14 @@ class MxTransport:
         raise _failure_of(failures)
 
     def _candidates(
-        self, domain: str, source_address: str | None, policy: Policy | None
+        self,
+        domain: str,
+        hosts: Sequence[str],
+        source_address: str | None,
+        policy: Policy | None,
     ) -> Iterator[tuple[str, str]]:
         """Yield host name and IP address to try, without the hosts that a policy does not name."""
-        candidates = self._hosts.addresses(domain, source_address)
+        candidates = self._hosts.addresses(domain, hosts, source_address)
         return (each for each in candidates if policy is None or policy.allows(each[0]))
 
 

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from itertools import product
 from operator import itemgetter
@@ -52,17 +52,18 @@ class MailHosts:
         self._allow_private = allow_private
 
     def addresses(
-        self, domain: str, source_address: str | None = None
+        self, domain: str, hosts: Sequence[str], source_address: str | None = None
     ) -> Iterator[tuple[str, str]]:
         """Yield host name and IP address to try, the best first; raises Unroutable without one.
 
-        `source_address` limits them to its family. A host's addresses are looked up when its turn
-        comes; a host that cannot be looked up is passed over.
+        `hosts` are those of :meth:`hosts_of`, of which ``MOST_HOSTS`` are used. `source_address`
+        limits the addresses to its family. A host's addresses are looked up when its turn comes; a
+        host that cannot be looked up is passed over.
         """
         families = _families(source_address)
         unanswered: Unroutable | None = None
         usable = private = 0
-        for host, family in product(self._hosts(domain), families):
+        for host, family in product(hosts[:MOST_HOSTS], families):
             try:
                 addresses = self._host_addresses(host, family)
             except Unroutable as failure:
@@ -83,10 +84,13 @@ class MailHosts:
         kinds = " or ".join(families)
         raise _retries(454, "4.4.4", f"{domain} has no mail host with a record of type {kinds}")
 
-    def _hosts(self, domain: str) -> list[str]:
-        """Return the mail hosts of the domain in the order to try them."""
+    def hosts_of(self, domain: str) -> list[str]:
+        """Return the mail hosts of the domain in the order to try them; raises Unroutable."""
         try:
-            records = [(r.preference, str(r.exchange).rstrip(".")) for r in self._ask(domain, "MX")]
+            records = [
+                (record.preference, str(record.exchange).rstrip(".").lower())
+                for record in self._ask(domain, "MX")
+            ]
         except dns.resolver.NXDOMAIN as error:
             raise _fails("5.1.2", f"the domain {domain} does not exist") from error
         if not records:
@@ -96,7 +100,7 @@ class MailHosts:
             raise Unroutable(Failed(556, text, INVALID_RECIPIENT))
         random.shuffle(records)
         records.sort(key=itemgetter(0))
-        return [host for _, host in records if host][:MOST_HOSTS]
+        return [host for _, host in records if host]
 
     def _host_addresses(self, host: str, family: str) -> list[str]:
         try:

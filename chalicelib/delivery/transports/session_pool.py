@@ -106,7 +106,7 @@ class SessionPool:
     ) -> Outcome:
         outcome = session.deliver(message, commit)
         most = message.messages_per_connection or self._limits.messages
-        if session.messages >= most:
+        if session.messages >= most or not session.is_reusable:
             session.close()
         else:
             self._give_back(key, session)

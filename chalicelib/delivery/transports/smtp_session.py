@@ -51,7 +51,10 @@ class SessionLost(SessionFailed):
 
 
 class SmtpSession:
-    """An open session. One thread at a time may use it."""
+    """An open session. One thread at a time may use it.
+
+    `is_reusable` says whether it may serve another message after the first one.
+    """
 
     def __init__(self, wire: SmtpWire, extensions: Extensions, timeouts: Timeouts) -> None:
         self._wire = wire
@@ -60,6 +63,7 @@ class SmtpSession:
         self._needs_reset = False
         self._is_clean = True  # between messages, as far as is known
         self.is_open = True
+        self.is_reusable = True
         self.messages = 0
         self.last_used = monotonic()
 

@@ -51,7 +51,9 @@ class MailHost:
             return outcome
 
         self.before_commit(message)
-        return commit(finish)
+        outcome = commit(finish)
+        message.on_answer(outcome)
+        return outcome
 
     def close(self) -> None:
         """Do nothing."""

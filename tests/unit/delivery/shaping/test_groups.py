@@ -19,7 +19,11 @@ from tests.unit.zones import Zone
         (["hotmail-com.olc.protection.outlook.com"], "outlook.com"),
         (["example-com.mail.protection.outlook.com"], "office365"),
         (["mta5.am0.yahoodns.net"], "yahoodns.net"),
-        (["mx1.mail.example.co.uk", "mx2.other.test"], "example.co.uk"),
+        (["mx1.mail.example.co.uk", "mx2.example.co.uk"], "example.co.uk"),
+        (["aspmx.l.google.com", "alt1.aspmx.l.google.com", "aspmx2.googlemail.com"], "google.com"),
+        (["aspmx.l.google.com", "mx.evil.test"], None),
+        (["mx.evil.test", "aspmx.l.google.com"], None),
+        (["mx1.example.net", "mx.evil.test"], None),
         (["example.net"], "example.net"),
         (["notgoogle.com"], "notgoogle.com"),
         ([], None),
@@ -55,5 +59,5 @@ def test_a_domain_is_looked_up_once_an_hour(zone: Zone) -> None:
 
 def test_a_domain_that_cannot_be_looked_up_is_a_group_of_its_own(zone: Zone) -> None:
     zone.failing.add("broken.test")
-    assert groups_of(["broken.test"]) == {"broken.test": Group("broken.test", "broken.test")}
+    assert groups_of(["broken.test"]) == {"broken.test": Group("broken.test", "")}
     assert groups._cache["broken.test"][0] < clock.now() + 301

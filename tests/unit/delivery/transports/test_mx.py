@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
-from chalicelib.delivery.outcome import Delivered, Failed, Retry
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
 from chalicelib.delivery.transports.smtp_opening import SessionOptions
@@ -272,3 +272,37 @@ def test_a_session_without_checks_is_not_used_for_a_domain_with_a_policy() -> No
         outcomes = [transport.deliver(each, commit_at_once) for each in shared]
         transport.close()
     assert [type(each) for each in outcomes] == [Delivered, Retry]
+
+
+@contextmanager
+def moved_domain(port: int) -> Iterator[MxTransport]:
+    """Open a transport; example.org had the host of example.net and now names one of its own."""
+    resolver = FakeResolver(
+        {
+            ("example.net", "MX"): ["10 mx0.test."],
+            ("example.org", "MX"): ["10 MX1.test."],
+            ("mx0.test", "A"): ["127.0.0.1"],
+            ("mx1.test", "A"): ["127.0.0.2"],
+        }
+    )
+    transport = MxTransport(resolver, OPTIONS, port=port, allow_private=True)
+    yield transport
+    transport.close()
+
+
+def test_a_domain_that_changes_its_hosts_gets_no_mail_of_those_that_still_have_them() -> None:
+    with two_hosts({}, {}) as (one, two), moved_domain(one.port) as transport:
+        for domain in ("example.org", "example.net", "example.net"):
+            shared = replace(message(domain), hosts="mx0.test", path="host.test|")
+            assert isinstance(transport.deliver(shared, commit_at_once), Delivered)
+    assert (len(one.contents), len(two.contents)) == (2, 1)
+    assert len(one.conversations) == 1
+
+
+def test_only_answers_of_the_named_hosts_are_told() -> None:
+    answers: list[Outcome] = []
+    with two_hosts({}, {}) as (one, _), moved_domain(one.port) as transport:
+        for domain, hosts in [("example.org", "mx0.test"), ("example.org", "mx1.test")]:
+            shared = replace(message(domain), hosts=hosts, on_answer=answers.append)
+            transport.deliver(shared, commit_at_once)
+    assert [answer.ip_address for answer in answers] == ["127.0.0.2"]

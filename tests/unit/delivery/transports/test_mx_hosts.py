@@ -48,7 +48,7 @@ def addresses_of(
     allow_private: bool = False,
 ) -> list[tuple[str, str]]:
     hosts = MailHosts(FakeResolver(records), allow_private=allow_private)
-    return list(hosts.addresses("example.net", source_address))
+    return list(hosts.addresses("example.net", hosts.hosts_of("example.net"), source_address))
 
 
 def unroutable(
@@ -159,7 +159,7 @@ def test_an_invalid_domain_name_fails(bad: str) -> None:
             raise AssertionError(dns.name.from_text(qname))
 
     with pytest.raises(Unroutable) as excinfo:
-        list(MailHosts(Strict()).addresses(bad))
+        MailHosts(Strict()).hosts_of(bad)
     assert isinstance(excinfo.value.outcome, Failed)
 
 
@@ -243,12 +243,14 @@ def test_addresses_are_looked_up_when_it_is_their_turn() -> None:
             ("b.example", "A"): ["8.8.4.4"],
         }
     )
-    assert list(islice(MailHosts(resolver).addresses("example.net"), 1))
+    hosts = MailHosts(resolver)
+    assert list(islice(hosts.addresses("example.net", hosts.hosts_of("example.net")), 1))
     assert resolver.queries == [("example.net", "MX"), ("a.example", "A")]
 
 
 def test_a_domain_with_countless_hosts_is_not_looked_through() -> None:
     resolver = FakeResolver({("example.net", "MX"): [f"10 h{n}.example." for n in range(500)]})
+    hosts = MailHosts(resolver)
     with pytest.raises(Unroutable):
-        list(MailHosts(resolver).addresses("example.net"))
+        list(hosts.addresses("example.net", hosts.hosts_of("example.net")))
     assert len(resolver.queries) == 1 + 2 * MOST_HOSTS

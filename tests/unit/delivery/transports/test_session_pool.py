@@ -37,6 +37,7 @@ class FakeSession(SmtpSession):
     def __init__(self, name: int, deliver: Callable[[], Outcome]) -> None:
         self.name = name
         self.is_open = True
+        self.is_reusable = True
         self.messages = 0
         self.last_used = time.monotonic()
         self.said_goodbye = False
