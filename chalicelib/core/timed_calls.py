@@ -1,12 +1,18 @@
-"""Make calls after certain times, in one thread; a call must not take long."""
+"""Make calls after certain times, in one thread.
+
+A call must not take long. What it raises is logged, and the other calls are made.
+"""
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import threading
 from collections.abc import Callable
 from time import monotonic
+
+_log = logging.getLogger(__name__)
 
 
 class TimedCalls:
@@ -30,7 +36,11 @@ class TimedCalls:
 
     def _run(self) -> None:
         while True:
-            self._next()()
+            call = self._next()
+            try:
+                call()
+            except Exception:
+                _log.exception("a timed call failed")
 
     def _next(self) -> Callable[[], None]:
         """Wait for the first call that is due."""

@@ -113,15 +113,26 @@ def _submit(departure: Departure, call: Callable[[], None], lane: Lane) -> Futur
     """Run a call as soon as its destination has a place, and not before its time."""
     wait = departure.at - clock.monotonic()
     if wait <= 0:
-        return _executor().submit(departure.destination, call, lane)
+        return _submit_now(departure, call, lane)
     done: Future[None] = Future()
 
     def start() -> None:
-        attempt = _executor().submit(departure.destination, call, lane)
+        attempt = _submit_now(departure, call, lane)
         attempt.add_done_callback(lambda _: _copy(attempt, done))
 
     _timed_calls().call_after(wait, start)
     return done
+
+
+def _submit_now(departure: Departure, call: Callable[[], None], lane: Lane) -> Future[None]:
+    """Run a call as soon as its destination has a place; how many it has may be unreadable."""
+    try:
+        return _executor().submit(departure.destination, call, lane)
+    except Exception as error:
+        # The attempts that have begun must end first
+        failed: Future[None] = Future()
+        failed.set_exception(error)
+        return failed
 
 
 def _copy(source: Future[None], target: Future[None]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chalicelib.core import clock
 from chalicelib.core.bounce_classes import TIMEOUT, TRANSIENT_FAILURE
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
@@ -19,6 +20,7 @@ from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.events.model import Event, make_event
 from chalicelib.metrics.model import COUNTS_IN_USAGE
 
+_MOST_STUCK_SECONDS = 300.0
 _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
 
@@ -82,15 +84,24 @@ def results_of(
         again = replace(batch, unit=unit, attempt=attempt, messages=deferred, paths=())
         rest.append(Rest(again, settings().delivery_container, delay))
     if untried:
-        rest.append(_continuation(batch, untried, departures))
+        rest.append(_continuation(batch, untried, departures, is_stuck=not entries))
         events += holds_of(batch, departures)
     return DeliveryResults(events, rest)
 
 
 def _continuation(
-    batch: DeliveryBatch, untried: list[FinishedMessage], departures: Departures
+    batch: DeliveryBatch,
+    untried: list[FinishedMessage],
+    departures: Departures,
+    *,
+    is_stuck: bool,
 ) -> Rest:
-    """Return the batch of the messages that were not attempted, for who can send some of them."""
+    """Return the batch of the messages that were not attempted, for who can send some of them.
+
+    ``is_stuck`` says that this container could attempt none of them. If that is for the limits of
+    a provider, the next container may be no better off, and the unit must not go to and fro at the
+    speed of the queues.
+    """
     container = departures.next_container
     if container is None:
         container = settings().delivery_container
@@ -103,7 +114,8 @@ def _continuation(
     all_wait = all(message.index in departures.holds for message in untried)
     paths = departures.paths if all_wait else ()
     rest = replace(batch, unit=batch.unit.continued, messages=messages, paths=paths)
-    return Rest(rest, container, departures.seconds if all_wait else 0.0)
+    seconds = departures.seconds if all_wait else min(departures.seconds, _MOST_STUCK_SECONDS)
+    return Rest(rest, container, seconds if all_wait or is_stuck else 0.0)
 
 
 def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:
@@ -137,6 +149,17 @@ def expired(last: Retry) -> Failed:
     """Return the outcome of a message whose time ran out; ``last`` is that of its last attempt."""
     text = internal("5.4.7", f"message timeout, last reply: {last.code} {last.reply}")
     return Failed(554, text, TIMEOUT, last.ip_address, last.tls, last.sending_ip)
+
+
+def is_expired(injected_ms: int) -> bool:
+    """Tell whether messages that were generated then may no longer be held back."""
+    return clock.now_ms() - injected_ms >= settings().retry_expiry * 1000
+
+
+def expired_in_hold(hold: Hold) -> Failed:
+    """Return the outcome of a message whose time ran out while it was held back."""
+    text = internal("5.4.7", f"message timeout, held back: {hold.reason}")
+    return Failed(554, text, TIMEOUT)
 
 
 def _outcome(batch: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:

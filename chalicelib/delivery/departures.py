@@ -108,7 +108,18 @@ def _shape(
         if grant.hold:
             waiting_ones = each[len(grant.times) :]
             holds |= {departure.message.index: grant.hold for departure in waiting_ones}
-    return shaped, holds
+    return shaped, _of_one_unit(holds)
+
+
+def _of_one_unit(holds: dict[int, Hold]) -> dict[int, Hold]:
+    """Let all holds last if one does.
+
+    The unit waits for the paths that its events have told of. A path that is left out would wait
+    for the others, however soon it is free.
+    """
+    if not any(hold.lasts for hold in holds.values()):
+        return holds
+    return {index: replace(hold, lasts=True) for index, hold in holds.items()}
 
 
 def _by_path(departures: Iterable[Departure]) -> dict[str, list[Departure]]:

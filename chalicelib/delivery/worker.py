@@ -39,6 +39,7 @@ from chalicelib.delivery.store.journal import Journal, open_journal
 from chalicelib.delivery.store.work_units import Lease, LeaseLost, LeaseStatus, WorkUnit
 from chalicelib.events import stream
 from chalicelib.events.model import Event
+from chalicelib.fleet.routing import Route
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +70,8 @@ def deliver(message: Received) -> None:
 
     A unit of bulk mail that waits for its providers' limits is not read before it could leave.
     """
-    paths = () if message.head.get("small") else message.head.get("paths", ())
+    has_time = not delivery_results.is_expired(message.head["injected_ms"])
+    paths = message.head.get("paths", ()) if has_time and not message.head.get("small") else ()
     if wait := min(map(shaper().wait_of, paths), default=0.0):
         delivery_queues.send_again(message, wait)
         return
@@ -156,7 +158,17 @@ def _attempt(
     planned = departures.plan(batch, pending)
     lane = (str(batch.account_id), batch.unit.transmission_id)
     attempt_all(planned.here, commits, until=until, lane=lane, when_slow=when_slow)
+    if planned.holds and delivery_results.is_expired(batch.injected_ms):
+        return _expire(batch, commits, planned)
     return planned
+
+
+def _expire(batch: DeliveryBatch, commits: UnitCommits, planned: Departures) -> Departures:
+    """End the time of the messages that are held back; return how the others leave."""
+    route = Route(batch.event["ip_pool"])
+    for index, hold in planned.holds.items():
+        commits.add(index, route, delivery_results.expired_in_hold(hold))
+    return replace(planned, holds={})
 
 
 def _take_over(unit: WorkUnit, journal: Journal, commits: UnitCommits) -> None:

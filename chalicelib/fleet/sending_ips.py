@@ -32,7 +32,7 @@ def add(account_id: int, ip: SendingIp) -> SendingIp:
 
     Raises :class:`Unsuitable`, and :class:`store.IpTaken` if an account has it already.
     """
-    ip = _checked(ip)
+    ip = checked(ip)
 
     def edit(fleet: Fleet) -> Fleet:
         nonlocal ip
@@ -69,7 +69,8 @@ def of_account(account_id: int) -> tuple[SendingIp, ...]:
     return store.get(account_id).ips
 
 
-def _checked(ip: SendingIp) -> SendingIp:
+def checked(ip: SendingIp) -> SendingIp:
+    """Return a sending IP with its names as they are stored; raises :class:`Unsuitable`."""
     try:
         hostname = canonical(ip.hostname)
     except BadName as fault:

@@ -65,10 +65,11 @@ def add_sending_ip(options: argparse.Namespace) -> None:
         auto_warmup_enabled=options.auto_warmup,
     )
     try:
-        added = sending_ips.add(options.account, ip)
-        if added.container:
-            container_queues.create(added.container)
-        _print(added)
+        ip = sending_ips.checked(ip)
+        # Queues first: mail for an IP without them would have nowhere to go
+        if ip.container:
+            container_queues.create(ip.container)
+        _print(sending_ips.add(options.account, ip))
     except (Unsuitable, IpTaken) as error:
         raise Refused(str(error)) from None
 

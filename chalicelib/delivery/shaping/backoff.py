@@ -1,19 +1,20 @@
 """Pause a path when a provider says that it gets too much mail, or dislikes the source address.
 
-Such an answer (421, or a 4xx reply with the provider's own words) is about all mail of the address,
-not about one message. The first pause is as long as the data file says. Each further refusal
-doubles it, up to ``LONGEST_PAUSE``; after a day without one it begins anew. After a pause the path
-goes on at half of its rate for each refusal, and at its whole rate an hour later.
+Such an answer (421 with a status 4.7.x, or a 4xx reply with the provider's own words) is about all
+mail of the address, not about one message. The first pause is as long as the data file says. Each
+further refusal doubles it, up to ``LONGEST_PAUSE``; after a day without one it begins anew. After a
+pause the path goes on at half of its rate for each refusal, and at its whole rate an hour later.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from chalicelib.core import clock
 from chalicelib.delivery.outcome import Outcome, Retry
-from chalicelib.delivery.shaping.providers import providers
+from chalicelib.delivery.shaping.providers import Answer, providers
 from chalicelib.delivery.shaping.store import Pause
 
 LONGEST_PAUSE = 3_600.0
@@ -24,6 +25,12 @@ _MOST_HALVINGS = 6
 # A path can be refused for months, and a float has no room for thousands of doublings
 _MOST_DOUBLINGS = 20
 _MOST_ANSWERS = 5
+#: Seconds of the first pause after a 421 with a status 4.7.x whose words are not known
+PLAIN_PAUSE = 60.0
+_CLOSING = 421
+_POLICY = re.compile(r"4\.7\.\d")
+# RFC 3463: subject 1 is an address, subject 2 a mailbox
+_ABOUT_ONE_ADDRESS = re.compile(r"4\.[12]\.\d")
 _INTERNAL = "[internal]"
 # The senders of other accounts see the answers as well
 _ADDRESS = re.compile(r"<?[^\s<>@]{1,64}@[\w.-]+>?")
@@ -39,14 +46,21 @@ def pause_of(group: str, outcome: Outcome) -> float | None:
     if not isinstance(outcome, Retry) or _INTERNAL in outcome.reply:
         return None
     text = outcome.reply.lower()
-    if any(words in text for words in _ABOUT_ONE_MESSAGE):
+    own = [answer for answer in providers().answers if group in answer.groups]
+    general = [answer for answer in providers().answers if not answer.groups]
+    if seconds := _pause_for(text, own):
+        return seconds
+    if _ABOUT_ONE_ADDRESS.match(text) or any(words in text for words in _ABOUT_ONE_MESSAGE):
         return None
-    for answer in providers().answers:
-        if answer.groups and group not in answer.groups:
-            continue
-        if any(phrase in text for phrase in answer.phrases):
-            return answer.pause
-    return None
+    if seconds := _pause_for(text, general):
+        return seconds
+    return PLAIN_PAUSE if outcome.code == _CLOSING and _POLICY.match(text) else None
+
+
+def _pause_for(text: str, answers: Iterable[Answer]) -> float | None:
+    return next(
+        (each.pause for each in answers if any(phrase in text for phrase in each.phrases)), None
+    )
 
 
 def next_pause(path: str, before: Pause | None, outcome: Outcome, first: float) -> Pause:

@@ -26,6 +26,7 @@ _PAUSES_SECONDS = 2.0
 _BACKLOG_SECONDS = 10.0
 _LONGEST_WAIT = 900.0
 _MOST_CONFLICTS = 8
+_SMALL_SENDS = "small"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The times (``clock.monotonic``) at which messages may leave, and a hold for the others."""
+    """The times (``clock.monotonic``) at which messages may leave, and a hold for the others.
+
+    A time of 0 is any time: a message without a limit is never late.
+    """
 
     times: list[float]
     hold: Hold | None = None
@@ -68,8 +72,11 @@ class Shaper:
     def ask(self, path: str, lane: Lane, count: int, *, small: bool = False) -> Grant:
         """Ask for ``count`` messages of a lane to leave by a path.
 
-        What finds no slot of a ``small`` send asks again soon.
+        What finds no slot of a ``small`` send asks again soon. Small sends of an account share one
+        lane, since the state of a path may not grow with their number.
         """
+        if small:
+            lane = Lane(lane.account, _SMALL_SENDS)
         group, _ = store.group_of_path(path)
         pause = self._pause_of(path)
         now_ms = clock.now_ms()
@@ -78,7 +85,7 @@ class Shaper:
             return Grant([], Hold(path, _reason_of(group, pause), seconds + _jitter(), lasts=True))
         rate = backoff.rate_in_force(limits_of(group).rate, pause)
         if not rate:
-            return Grant([clock.monotonic()] * count)
+            return Grant([0.0] * count)
         slots = self._reserve(path, rate, lane, count, now_ms)
         offset = clock.monotonic() - now_ms / 1000
         times = [slot / 1000 + offset for slot in slots]

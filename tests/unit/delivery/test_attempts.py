@@ -272,3 +272,17 @@ class TestStopping:
             patch.setattr(UnitCommits, "close", look_twice)
             assert sorted(attempt(1, journal)) == [0]
         assert sorted(journal.entries) == [0]
+
+
+def test_limits_that_cannot_be_read_fail_an_attempt_and_stop_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unreadable:
+        def submit(self, *_: Any) -> None:
+            raise OSError("no answer")
+
+    monkeypatch.setattr(attempts, "_executor", Unreadable)
+    for wait in (0.0, 0.05, 0.05):
+        departure = Departure(message(0), ROUTE, at=clock.monotonic() + wait)
+        attempt = attempts._submit(departure, lambda: None, ())
+        assert isinstance(attempt.exception(10), OSError)

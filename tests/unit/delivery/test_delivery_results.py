@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_results import expired, policy, results_of
+from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Outcome, Retry
+from chalicelib.delivery.shaping.shaper import Hold
+from chalicelib.fleet.routing import Route
 from tests.unit.delivery.examples import (
     DEFERRED,
     DELIVERED,
@@ -227,3 +230,14 @@ def test_an_expired_message_fails_as_a_message_timeout() -> None:
 def test_the_queue_time_of_a_unit_generated_anew_is_never_negative() -> None:
     # The journal on disk is older than the record that a killed local cloud has lost
     assert only_event(DELIVERED, -3.0)["queue_time"] == "0"
+
+
+def test_a_unit_that_no_container_can_send_does_not_go_to_and_fro_at_once() -> None:
+    elsewhere = {0: Route("default", container="east")}
+    departures = Departures(elsewhere=elsewhere, holds={1: Hold("p|", "why", 3_600, lasts=True)})
+    (stuck,) = results_of(batch_of(2), {}, departures).rest
+    assert (stuck.container, stuck.delay) == ("east", 300)
+    (moving,) = results_of(batch_of(3), {2: entry(DELIVERED)}, departures).rest
+    assert (moving.container, moving.delay) == ("east", 0)
+    (other,) = results_of(batch_of(1), {}, Departures(elsewhere=elsewhere)).rest
+    assert (other.container, other.delay) == ("east", 0)

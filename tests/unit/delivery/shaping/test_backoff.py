@@ -35,6 +35,12 @@ def time() -> Iterator[Clock]:
         ("yahoodns.net", Retry(421, "4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred"
             " due to unexpected volume or user complaints", 20), 1800),
         ("example.net", Retry(421, "4.7.0 Too many connections from your host", 20), 60),
+        ("google.com", Retry(421, "4.7.28 an unusual rate of mail to this recipient", 20), 600),
+        ("google.com", Retry(450, "4.2.1 The user gets mail at a rate that is too fast", 20), None),
+        ("example.net", Retry(421, "4.7.0 Try again later", 20), 60),
+        ("example.net", Retry(421, "4.7.1 Service refused, too much spam", 20), 60),
+        ("example.net", Retry(421, "4.7.0 Greylisted, try again later", 20), None),
+        ("example.net", Retry(452, "4.2.2 user has exceeded the limit of storage", 22), None),
         ("example.net", Retry(450, "4.2.0 Greylisted, see our rate limit page", 20), None),
         ("example.net", Retry(452, "4.2.2 The mailbox is over quota", 22), None),
         ("example.net", Retry(421, "4.4.2 [internal] too many connections to it", 24), None),

@@ -155,3 +155,39 @@ def test_a_host_that_asks_to_wait_gets_no_other_message_of_the_unit(host: MailHo
     deliver(received(30))
     assert len(host.recipients) < 30
     assert shaper.shaper().is_paused(PATH)
+
+
+def test_a_message_that_is_held_back_bounces_when_its_time_is_over(
+    host: MailHost, time: Clock
+) -> None:
+    shaper.shaper().learn(PATH, BUSY)
+    message = rest_after(received(3))
+    assert len(events("delay")) == 3
+    time.passes(settings().retry_expiry)
+    shaper.shaper().learn(PATH, BUSY)
+    deliver(message)
+    assert host.recipients == []
+    bounces = events("bounce")
+    assert [(each["error_code"], each["bounce_class"]) for each in bounces] == [("554", "24")] * 3
+    assert "message timeout, held back" in bounces[0]["raw_reason"]
+    assert queued("delivery") == []
+    assert store.backlogs_of(PATH) == []
+
+
+def test_a_path_that_is_soon_free_does_not_wait_for_one_that_is_paused(
+    host: MailHost, zone: Zone, time: Clock
+) -> None:
+    zone.set("other.test", ("MX", "10 mx.other.test"))
+    store.change_overrides(lambda before: before | {"other.test": Limits(2, 20, per_second=5)})
+    lane = shaper.Lane("1", UNIT.transmission_id)
+    shaper.shaper().ask("other.test|", lane, 21)
+    shaper.shaper().learn(PATH, BUSY)
+    batch = batch_from(received(2))
+    first, second = batch.messages
+    messages = [replace(first, recipient="ann@other.test"), second]
+    delivery_batch.queue(replace(batch, messages=messages))
+    message = rest_after(taken())
+    assert message.head["paths"] == [PATH, "other.test|"]
+    time.passes(5)
+    deliver(message)
+    assert host.recipients == ["ann@other.test"]

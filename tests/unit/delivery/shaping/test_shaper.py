@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock
 from chalicelib.delivery.outcome import Retry
 from chalicelib.delivery.shaping import store
 from chalicelib.delivery.shaping.pacing import Lane
@@ -47,7 +46,7 @@ def test_a_group_without_a_rate_costs_one_request_for_all_pauses_and_one_for_lim
         for number in range(5):
             grant = shaper.ask(f"group{number}.test|", BULK, 100)
             assert grant.hold is None
-            assert grant.times == [clock.monotonic()] * 100
+            assert grant.times == [0.0] * 100
     assert [each.operation for each in requests] == ["Query", "GetItem"]
 
 
@@ -105,6 +104,14 @@ def test_a_small_send_asks_again_soon(path: str) -> None:
     hold = shaper.ask(path, OTHER, 40, small=True).hold
     assert hold is not None
     assert hold.seconds < 12
+
+
+def test_the_state_of_a_path_does_not_grow_with_the_number_of_small_sends(path: str) -> None:
+    shaper = Shaper()
+    for number in range(15):
+        shaper.ask(path, Lane("1", f"send-{number}"), 1, small=True)
+    assert list(store.pace_of(path).shares) == ["1"]
+    assert len(store.pace_of(path).shares["1"]) == 1
 
 
 def test_an_answer_pauses_the_path_for_all_processes(time: Clock) -> None:

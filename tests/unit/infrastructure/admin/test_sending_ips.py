@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.fleet import store
-from infrastructure.admin import cli
+from infrastructure.admin import cli, container_queues
 from tests.unit.fleet.examples import make_pool
 from tests.unit.people import make_account
 
@@ -70,3 +70,15 @@ def test_an_impossible_command_is_refused_with_the_reason(
     run("add-sending-ip", "1", "192.0.2.5", "mta5.test")
     assert output in run(*arguments, status=1)
     assert len(store.get(1).ips) == 1
+
+
+def test_an_ip_is_added_only_if_its_container_has_queues(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(container: str) -> None:
+        raise OSError(f"no queues for {container}")
+
+    monkeypatch.setattr(container_queues, "create", fail)
+    with pytest.raises(OSError, match="no queues for east"):
+        run("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--container", "east")
+    assert store.get(1).ips == ()
