@@ -52,10 +52,9 @@ def read(
 
 def read_one(key: Key) -> Item | None:
     """Return an item, or ``None``; that there is none is cached too."""
-    with _lock:
-        until, item = _entries.get(key, (0.0, {}))
-    if clock.now() < until:
-        return item or None
+    cached = _cached([key], clock.now())
+    if key in cached:
+        return cached[key] or None
     return read([], maybe=[key]).get(key)
 
 

@@ -44,8 +44,8 @@ class Polling:
     ``batch_size`` is the most messages to a call, ``window`` how long the first of them waits for
     more. Messages in hand are hidden for ``visibility``, which is extended every ``heartbeat``.
     ``retry_pause`` tells when a failed message is received again; without it the handler, or else
-    the time-out, decides. ``on_answer`` is called after each request that SQS has
-    answered: for messages, or to keep them hidden.
+    the time-out, decides. ``on_answer`` is called after each request that SQS has answered: for
+    messages, or to keep them hidden.
     """
 
     batch_size: int

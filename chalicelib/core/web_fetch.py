@@ -54,12 +54,13 @@ class FetchFailed(Exception):
 class Response:
     """A response: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
 
-    A body that did not end in time is cut short.
+    A body that did not end in time is cut short. ``is_whole`` tells whether all of it was read.
     """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    is_whole: bool = field(default=True, compare=False)
 
 
 @contextmanager
@@ -137,20 +138,25 @@ def _send(
     if connection.was_cut:  # a cut looks like the end of the headers
         raise TimeoutError
     received = {name.lower(): text for name, text in response.getheaders()}
-    return Response(response.status, _beginning(response), received)
+    body, has_ended = _beginning(response)
+    # The end of a connection that was cut looks like the end of a body without a length
+    return Response(response.status, body, received, has_ended and not connection.was_cut)
 
 
-def _beginning(response: http.client.HTTPResponse) -> bytes:
-    """Return the body, up to ``MOST_BYTES``.
+def _beginning(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
+    """Return the body, up to ``MOST_BYTES``, and whether that is all of it.
 
     It is read in the parts that arrive. A read of a fixed number of bytes trusts the sizes of
     chunks, and with a chunk of size -1 it would keep everything that the server sends.
     """
     content = b""
+    has_ended = False
     with contextlib.suppress(OSError, http.client.HTTPException):
         while len(content) < MOST_BYTES and (part := response.read1(MOST_BYTES - len(content))):
             content += part
-    return content[:MOST_BYTES]
+        # Bytes of an announced length that have not come are left over
+        has_ended = len(content) < MOST_BYTES and not response.length
+    return content[:MOST_BYTES], has_ended
 
 
 def _failure(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:

@@ -14,7 +14,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    NoRegionError,
+)
 
 from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store.accounts import UnknownAccount
@@ -113,7 +118,9 @@ def main(arguments: Sequence[str]) -> int:
             use_local(Path(os.environ.get("DATA_DIR") or ".local"))
         options.run(options)
     except (commands.Refused, UnknownAccount, NotRunning, BotoCoreError, ClientError) as error:
-        print(error, file=sys.stderr)
+        is_without_cloud = isinstance(error, NoRegionError | NoCredentialsError)
+        hint = " (for the service that runs on this machine: --local)" if is_without_cloud else ""
+        print(f"{error}{hint}", file=sys.stderr)
         return 1
     return 0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
-from chalicelib.delivery.outcome import Delivered, Failed, Retry
-from chalicelib.delivery.transports import commit_at_once
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode, tls_context
 from tests.mail_servers.delivery import TIMEOUTS, mx, smarthost
 from tests.mail_servers.mailbox import message
@@ -30,6 +30,15 @@ def _trust(postfix_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     tls_context.cache_clear()
     yield
     tls_context.cache_clear()
+
+
+def _assert_waits(
+    postfix: Postfix, original: OutboundMessage, outcome: Outcome, reason: str
+) -> None:
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (454, 20)
+    assert reason in outcome.reply
+    assert postfix.mailbox.copies(original) == []
 
 
 @pytest.mark.parametrize("port", [*_CERTIFICATES, "TLS 1.3 only"])
@@ -76,10 +85,7 @@ def test_a_message_waits_where_the_certificate_is_checked_and_not_valid(
     original = message()
     with smarthost(postfix.ports[port], VERIFIED) as transport:
         outcome = transport.deliver(original, commit_at_once)
-    assert isinstance(outcome, Retry)
-    assert (outcome.code, outcome.bounce_class) == (454, 20)
-    assert reason in outcome.reply
-    assert postfix.mailbox.copies(original) == []
+    _assert_waits(postfix, original, outcome, reason)
 
 
 def test_a_server_that_requires_tls_refuses_mail_in_the_clear(postfix: Postfix) -> None:
@@ -118,7 +124,4 @@ def test_mail_waits_while_the_host_breaks_its_domains_policy(
     original = message()
     with mx(postfix.ports[port], ENFORCED) as transport:
         outcome = transport.deliver(original, commit_at_once)
-    assert isinstance(outcome, Retry)
-    assert (outcome.code, outcome.bounce_class) == (454, 20)
-    assert reason in outcome.reply
-    assert postfix.mailbox.copies(original) == []
+    _assert_waits(postfix, original, outcome, reason)

@@ -72,10 +72,14 @@ def _latest(domain: str, previous: FetchedPolicy | None, now: float) -> FetchedP
 
 
 def _fetch(domain: str) -> Policy:
-    """Fetch a policy; redirects do not count (RFC 8461 3.3); raises :class:`_Unavailable`."""
+    """Fetch a policy; raises :class:`_Unavailable`.
+
+    Redirects do not count (RFC 8461 3.3), nor does part of a policy: hosts may be missing in it.
+    """
     try:
         response = web_fetch.get(f"https://mta-sts.{domain}/.well-known/mta-sts.txt")
-        if response.status != 200 or not _is_plain_text(response.headers.get("content-type", "")):
+        is_plain_text = _is_plain_text(response.headers.get("content-type", ""))
+        if response.status != 200 or not is_plain_text or not response.is_whole:
             raise _Unavailable
         return parse(response.body.decode("utf-8"))
     except (FetchFailed, InvalidPolicy, UnicodeDecodeError) as error:

@@ -166,6 +166,7 @@ class LocalConfig:
             "DNS_SERVERS": f"{_LOOPBACK}:{self.ports.dns}",
             "TRACKING_PORT": str(self._tracking_port()),
             "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",
+            "MX_PORT": str(self.ports.sink),
             "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
             "RELAY_PORTS": str(self.smtp_port),
             "RELAY_INBOUND_PORTS": str(self.ports.inbound),
@@ -176,6 +177,9 @@ class LocalConfig:
         if "SMARTHOST" in self.environ or "TRANSPORT" in self.environ:
             # Plain text is for the sink on loopback, not for a host of the caller's choice.
             values.pop("SMARTHOST_TLS", None)
+        if "DNS_SERVERS" in self.environ:
+            # The mail hosts that other resolvers name are not the sink.
+            values.pop("MX_PORT")
         return values
 
     def _tracking_port(self) -> int:

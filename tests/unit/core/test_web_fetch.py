@@ -86,6 +86,36 @@ def test_only_the_beginning_of_a_large_page_is_read(zone: Zone) -> None:
         assert len(web_fetch.get(f"http://a.test:{port}/").body) == web_fetch.MOST_BYTES
 
 
+@pytest.mark.parametrize(
+    ("text", "is_whole"),
+    [
+        ("HTTP/1.0 200 OK\r\n\r\nabc", True),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", True),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", False),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", True),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", False),
+        ("HTTP/1.0 200 OK\r\n\r\n" + "x" * web_fetch.MOST_BYTES, False),
+    ],
+)
+def test_a_body_that_is_not_all_there_is_known(zone: Zone, text: str, *, is_whole: bool) -> None:
+    zone.set("a.test", ("A", "127.0.0.1"))
+    with server(reply(text)) as port:
+        response = web_fetch.get(f"http://a.test:{port}/")
+    assert response.body[:3] in (b"abc", b"xxx")
+    assert response.is_whole is is_whole
+
+
+def test_a_body_that_takes_too_long_is_not_all_there(zone: Zone) -> None:
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\nabc")
+        connection.recv(1)
+
+    zone.set("a.test", ("A", "127.0.0.1"))
+    with server(answer) as port:
+        response = web_fetch.get(f"http://a.test:{port}/", timeout=0.3)
+    assert (response.body, response.is_whole) == (b"abc", False)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254"])
 def test_no_connection_goes_to_a_host_with_a_private_address(
     zone: Zone, monkeypatch: pytest.MonkeyPatch, address: str

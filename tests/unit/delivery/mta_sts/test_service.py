@@ -147,6 +147,7 @@ def test_a_policy_is_fetched_again_each_day_so_that_it_does_not_expire(
         Response(200, _TEXT.format("enforce", WEEK).encode(), {"content-type": "text/html"}),
         Response(200, _TEXT.format("strict", WEEK).encode(), _PLAIN),
         Response(200, b"\xff", _PLAIN),
+        Response(200, _TEXT.format("enforce", WEEK).encode(), _PLAIN, is_whole=False),
     ],
 )
 def test_what_is_no_policy_does_not_count_and_is_asked_again_after_five_minutes(

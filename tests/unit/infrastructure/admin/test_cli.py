@@ -251,7 +251,8 @@ def test_an_error_of_the_aws_client_is_reported_in_one_line(
         raise NoCredentialsError
 
     monkeypatch.setattr(accounts, "all_accounts", unreachable)
-    assert refusal("list-accounts") == "Unable to locate credentials"
+    output = "Unable to locate credentials (for the service that runs on this machine: --local)"
+    assert refusal("list-accounts") == output
 
 
 def store_ports(data_dir: Path, cloud: int) -> None:

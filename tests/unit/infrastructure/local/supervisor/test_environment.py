@@ -234,6 +234,19 @@ def test_a_smarthost_set_by_the_caller_requires_tls(
     assert (loaded.smarthost, loaded.smarthost_tls) == ("mail.example:587", "required")
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_sink"),
+    [({}, True), ({"DNS_SERVERS": "192.0.2.53"}, False), ({"MX_PORT": "25"}, False)],
+)
+def test_mail_hosts_of_the_local_dns_are_the_sink(
+    environ: dict[str, str], changes: dict[str, str], *, is_sink: bool
+) -> None:
+    config = prepare({**environ, **changes})
+    os.close(config.lock)
+    port = settings.load(config.child_environment()).mx_port
+    assert port == (config.ports.sink if is_sink else 25)
+
+
 def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
     environ: dict[str, str],
 ) -> None:
