@@ -2,8 +2,9 @@
 
 Hosts agree on little: the same enhanced status code stands for different things, and the same thing
 is said in a hundred ways. So the words decide first (the rules of `reply_rules`, in order), then
-the enhanced status code, then the reply code. Only permanent refusals get a class that suppresses
-the recipient: a 4xx reply never says that an address is bad for good.
+the enhanced status code, then words that name no cause, then the reply code. Only permanent
+refusals get a class that suppresses the recipient: a 4xx reply never says that an address is bad
+for good.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import re
 
 from chalicelib.core.bounce_classes import (
+    DNS_FAILURE,
     GENERIC_BOUNCE,
     HARD,
+    INVALID_RECIPIENT,
     SOFT_BOUNCE,
     TRANSIENT_FAILURE,
     UNDETERMINED,
@@ -25,6 +28,7 @@ TEXT_LIMIT = 1_000
 _STATUS = re.compile(r"(?<![\d.])[245]\.(\d{1,3})\.(\d{1,3})(?!\.?\d)")
 _ADDRESS = re.compile(r"[\w.+=%/-]{0,64}@[\w.-]{1,255}")
 _SPACE = re.compile(r"\s+")
+_OF_AN_ADDRESS = frozenset({INVALID_RECIPIENT, DNS_FAILURE})
 _VAGUE = frozenset({GENERIC_BOUNCE, SOFT_BOUNCE})
 
 
@@ -32,14 +36,25 @@ def classify(code: int, reply: str) -> int:
     """Return the bounce class of a refusal: `code` is its reply code, `reply` the text after it."""
     text = _normalized(reply)
     if code < 500:
-        return _temporary(_by_words(text) or _by_status(text))
-    return _by_words(text) or _by_status(text) or _by_subject(text) or _by_code(code, text)
+        return _temporary(_by_cause(text))
+    return _by_cause(text) or _by_subject(text) or _by_words(text) or _by_code(code, text)
 
 
 def _normalized(reply: str) -> str:
     """Return the text as the phrases are written, without addresses, which may contain any word."""
     text = reply[:TEXT_LIMIT].lower().replace("\u2019", "'")
     return _SPACE.sub(" ", _ADDRESS.sub("", text))
+
+
+def _by_cause(text: str) -> int | None:
+    """Return the cause that the words name, or else the status.
+
+    A status about the sender's address (X.1.7, X.1.8) tells whose address the words call unknown.
+    """
+    by_words, by_status = _by_words(text), _by_status(text)
+    if by_words == GENERIC_BOUNCE or (by_words in _OF_AN_ADDRESS and _is_about_the_sender(text)):
+        return by_status
+    return by_words or by_status
 
 
 def _by_words(text: str) -> int | None:
@@ -52,12 +67,19 @@ def _by_status(text: str) -> int | None:
     return reply_rules().enhanced_codes.get(f"{status[1]}.{status[2]}") if status else None
 
 
+def _is_about_the_sender(text: str) -> bool:
+    status = _STATUS.search(text)
+    return status is not None and status.groups() in (("1", "7"), ("1", "8"))
+
+
 def _by_subject(text: str) -> int | None:
     status = _STATUS.search(text)
-    return reply_rules().subjects.get(status[1], GENERIC_BOUNCE) if status else None
+    return reply_rules().subjects.get(status[1]) if status else None
 
 
 def _by_code(code: int, text: str) -> int:
+    if _STATUS.search(text):
+        return GENERIC_BOUNCE
     default = UNDETERMINED if text.strip() else GENERIC_BOUNCE
     return reply_rules().reply_codes.get(code, default)
 

@@ -6,9 +6,10 @@
   general ones ("mailbox full" above "mailbox unavailable", a block list's name above "access
   denied"). A phrase is literal lower-case text in which `` .. `` stands for a gap of up to ``GAP``
   characters. Nothing in it repeats without bound, so a search takes time linear in the reply.
-- For replies that no rule matches: ``enhanced_codes``, the class by subject and detail of the
-  enhanced status code (RFC 3463, RFC 5248); ``subjects``, the class by its subject alone, where the
-  detail says nothing more; ``reply_codes``, the class by the reply code (RFC 5321 4.2).
+- For replies that no rule matches, or only one of class 40, which names no cause:
+  ``enhanced_codes``, the class by subject and detail of the enhanced status code (RFC 3463, RFC
+  5248); ``subjects``, the class by its subject alone, where the detail says nothing more.
+- For what is still without a class: ``reply_codes``, the class by the reply code (RFC 5321 4.2).
 
 The file is read when the first reply is classified: most processes never classify one.
 """

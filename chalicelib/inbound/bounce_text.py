@@ -8,6 +8,7 @@ in a sentence, before the copy of the original message.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from chalicelib.inbound.mime import Fields, Mail
@@ -16,9 +17,10 @@ from chalicelib.tracking.entities import unescape
 _MOST_TEXT = 8_000
 _MOST_MARKUP = 32_000
 _LONGEST_REPLY = 600
+_MOST_PARAGRAPHS = 20
 
 _SENDERS = re.compile(
-    r"\b(mailer[-_]?daemon|postmaster|mail[-_]daemon|mdaemon|mail delivery (sub)?system)\b",
+    r"\b(mailer[-_]?daemon|post[-_]?master|mail[-_]daemon|mdaemon|mail delivery (sub)?system)\b",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
@@ -26,7 +28,7 @@ _SUBJECT = re.compile(
     r"delivery (status notification|failure|fail|report|has failed|problem|error)|"
     r"mail (delivery )?(fail|error|could not|system error)|non[- ]?delivery|not (be )?delivered|"
     r"unzustellbar|nicht zugestellt|non remis|no se puede entregar|no entregado|"
-    r"mancato recapito|onbestelbaar|não entregue)",
+    r"mancato recapito|メールエラー通知|onbestelbaar|não entregue)",
     re.IGNORECASE,
 )
 _DELAY = re.compile(
@@ -34,14 +36,16 @@ _DELAY = re.compile(
     re.IGNORECASE,
 )
 _WARNING = re.compile(
-    r"this is a warning (message )?only|you do not need to resend|will (continue|keep) (to )?"
-    r"(be )?(try|retr)|has been delayed|no action is required on your part",
+    r"this is a warning (message )?only|you do not need to resend|is kept in the queue for|"
+    r"will (continue|keep) (to )?(be )?(try|retr)|has been delayed|"
+    r"no action is required on your part",
     re.IGNORECASE,
 )
 _COPY = re.compile(
     r"^[ \t>]*(-{2,} ?(below this line is a copy|this is a copy|original message|unsent message|"
     r"returned (message|mail)|message (header|text) follow|included is a copy|the following is)"
-    r"|original message follows|your original message|a copy of (your|the original) message)",
+    r"|original message follows|your original message|"
+    r"(below is )?a copy of (your|the original) message)",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLY = re.compile(r"(?<![\w.#])#?([45]\d\d)[ -]#?(?=[45]\.\d{1,3}\.\d{1,3}\b)")
@@ -54,6 +58,7 @@ _PLAIN_REPLY = re.compile(
 _ADDRESS_LINE = re.compile(r"^[ \t]*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?[ \t]*$", re.MULTILINE)
 _LEADING_ADDRESS = re.compile(r"\s*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?\s*")
 _TAG = re.compile(r"<[/!]?[a-z][^<>]{0,500}>", re.IGNORECASE)
+_BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _SPACE = re.compile(r"\s+")
 
 
@@ -93,6 +98,12 @@ def reply_in(mail: Mail) -> HostReply:
         return HostReply(int(match[1]), _paragraph(text, match.end()))
     address = _ADDRESS_LINE.search(text)
     return HostReply(0, _paragraph(text, address.end() if address else 0))
+
+
+def paragraphs(mail: Mail) -> Iterator[str]:
+    """Yield what the host wrote, paragraph by paragraph, each on one line."""
+    for paragraph in _BLANK_LINES.split(text_of(mail).strip())[:_MOST_PARAGRAPHS]:
+        yield _paragraph(paragraph, 0)
 
 
 def text_of(mail: Mail) -> str:

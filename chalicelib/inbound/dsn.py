@@ -60,7 +60,7 @@ def _status(group: Fields) -> RecipientStatus | None:
     """Return the status of a group about a recipient; ``None`` for the group of the message."""
     names = (group.first("original-recipient"), group.first("final-recipient"))
     action = group.first("action").partition(" ")[0].lower()
-    if action in ("fail", "failure"):  # some hosts write it so
+    if action in ("fail", "failure", "error"):  # some hosts write it so
         action = "failed"
     if not action and not any(names):
         return None

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chalicelib.core.bounce_classes import AUTO_REPLY, CHALLENGE_RESPONSE
+from chalicelib.core.bounce_classes import (
+    AUTO_REPLY,
+    CHALLENGE_RESPONSE,
+    GENERIC_BOUNCE,
+    UNDETERMINED,
+)
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import clean_reply
 from chalicelib.inbound import arf, auto_reply, bounce_text, dsn
@@ -19,6 +24,7 @@ _VAGUE = re.compile(r"|[245]\.0\.0")
 _REFUSED = 550
 _MOST_WORDS = 500
 _AUTOMATIC = (AUTO_REPLY, CHALLENGE_RESPONSE)
+_WITHOUT_A_CAUSE = (UNDETERMINED, GENERIC_BOUNCE, *_AUTOMATIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,19 @@ def _from_text(mail: Mail) -> Report:
     if bounce_text.is_delay(mail):
         return NoEvent("it reports a delay")
     quoted = bounce_text.reply_in(mail)
-    return _classified(quoted.code or _REFUSED, quoted.reply)
+    code = quoted.code or _REFUSED
+    bounce = _classified(code, quoted.reply)
+    return bounce if _says_why(bounce) else _from_a_paragraph(mail, code) or bounce
+
+
+def _from_a_paragraph(mail: Mail, code: int) -> Bounce | None:
+    """Return what the first paragraph that names a cause says."""
+    bounces = (_classified(code, paragraph) for paragraph in bounce_text.paragraphs(mail))
+    return next((bounce for bounce in bounces if _says_why(bounce)), None)
+
+
+def _says_why(bounce: Bounce) -> bool:
+    return bounce.bounce_class not in _WITHOUT_A_CAUSE
 
 
 def _classified(code: int, text: str) -> Bounce:

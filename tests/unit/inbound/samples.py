@@ -73,6 +73,11 @@ STANDARD = (
         *(550, 10, '5.1.1 unknown user: "ann"'),
     ),
     Sample(
+        "an action that the standard does not have",
+        dsn(group("error", diagnostic="smtp; 550 5.1.1 no such user")),
+        *(550, 10, "5.1.1 no such user"),
+    ),
+    Sample(
         "exchange online",
         dsn(
             group(
@@ -214,6 +219,26 @@ TEXTS = (
         *(550, 10, "5.1.1 Unknown recipient"),
     ),
     Sample(
+        "a cause below a greeting",
+        mail(
+            "    Hi!\n\n    This is the MAILER-DAEMON, please do not reply.\n\n    An error has "
+            "occurred for these recipients:\n\nann@inbox.test: Envelope expired\n\n"
+            "    Below is a copy of the original message:\n\n" + COPY,
+            Subject="Delivery status notification: error",
+        ),
+        *(550, 24, "ann@inbox.test: Envelope expired"),
+    ),
+    Sample(
+        "a cause in none of the paragraphs",
+        mail("    Hi!\n\n    It did not work.\n\n--- Below this line is a copy.\n\n" + COPY),
+        *(550, 1, "Hi!"),
+    ),
+    Sample(
+        "a sender of another spelling",
+        mail("Error: no such user", sender="post_master@inbox.test", Subject="Re: Hello"),
+        *(550, 10, "Error: no such user"),
+    ),
+    Sample(
         "exim, without an enhanced code",
         mail(
             "A message that you sent could not be delivered.\n\n  ann@inbox.test\n    SMTP error "
@@ -332,6 +357,7 @@ DELAYS = (
         X_Failed_Recipients=RCPT,
     ),
     mail("THIS IS A WARNING MESSAGE ONLY\nYOU DO NOT NEED TO RESEND\n450 4.4.1 later\n"),
+    mail("This is only a temporary failure. The message is kept in the queue for 4 days.\n"),
     mail("It has been delayed.", Subject="Delivery Status Notification (Delay)"),
 )
 
