@@ -19,6 +19,7 @@ import chalicelib.authentication.routes
 import chalicelib.console.routes
 import chalicelib.data_privacy.routes
 import chalicelib.delivery.routes
+import chalicelib.domain_reports.routes
 import chalicelib.events.routes
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
@@ -59,6 +60,7 @@ app.register_blueprint(chalicelib.authentication.routes.routes)
 app.register_blueprint(chalicelib.console.routes.routes)
 app.register_blueprint(chalicelib.data_privacy.routes.routes)
 app.register_blueprint(chalicelib.delivery.routes.routes)
+app.register_blueprint(chalicelib.domain_reports.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
 app.register_blueprint(chalicelib.ingest.routes.routes)
 app.register_blueprint(chalicelib.ip_pools.routes.routes)

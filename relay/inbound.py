@@ -6,6 +6,7 @@ import logging
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.domain_reports.receipt import NotVerifiable
 from chalicelib.inbound import accept
 from relay.backend import Envelope
 from relay.errors import Refused, Unavailable
@@ -14,6 +15,7 @@ _log = logging.getLogger(__name__)
 
 _NO_ADDRESS = (550, "5.1.1", "No such address, or not any more")
 _NO_MESSAGE = (550, "5.1.1", "The message that this is about is not known")
+_NO_KEY = (451, "4.7.5", "The key of the signature cannot be looked up now")
 
 
 class ReportAcceptor:
@@ -37,6 +39,8 @@ class ReportAcceptor:
             return accept.accept(envelope.mail_from, envelope.recipients, envelope.data)
         except accept.UnknownMessage:
             raise Refused(*_NO_MESSAGE) from None
+        except NotVerifiable:
+            raise Refused(*_NO_KEY) from None
         except (BotoCoreError, ClientError):
             raise _unavailable() from None
 

@@ -400,6 +400,9 @@ class Settings:
         "How long a message is known, for opens, clicks, bounces and complaints that come "
         "late (60 days)",
     )
+    domain_reports_retention: int = _setting(
+        7_776_000, "How long the DMARC and TLS reports of other hosts are kept (90 days)"
+    )
 
     # Webhooks
     vendor_alias: bool = _setting(

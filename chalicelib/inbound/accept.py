@@ -4,6 +4,8 @@ A report is trusted because of the signed address that it was sent to, or that i
 that is not ours, was forged or has expired is refused at RCPT; a report about an unknown message is
 refused at its end. A genuine message without an event (a notice of a delay, a person's answer) is
 accepted and dropped. All of this is logged, without addresses.
+
+Reports about sending domains make no events; they are stored as they come.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from functools import partial
 from chalicelib.core import clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.inbound import inbound_events, mime, original_message, report, store
+from chalicelib.inbound import domain_report, inbound_events, mime, original_message, report, store
 from chalicelib.inbound.addresses import Purpose, is_served, message_named_in, target_of
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
@@ -61,10 +63,17 @@ def accept(mail_from: str, recipients: Sequence[str], data: bytes) -> str:
     """Queue the events that a message to these addresses makes; return their ids.
 
     ``mail_from`` is empty for the null reverse-path. Returns when the queue holds the events.
-    Raises :class:`UnknownMessage` when nothing is known of the messages that it is about.
+    Raises :class:`UnknownMessage` when nothing is known of the messages that it is about, and
+    ``domain_reports.receipt.NotVerifiable``.
     """
     mail = mime.read(data)
-    results = [_read(mail, mail_from, address) for address in dict.fromkeys(recipients)]
+    addresses = list(dict.fromkeys(recipients))
+    if any(map(_is_for_domain_reports, addresses)):
+        domain_report.store(data)
+        addresses = [each for each in addresses if not _is_for_domain_reports(each)]
+        if not addresses:
+            return NO_EVENT
+    results = [_read(mail, mail_from, address) for address in addresses]
     if not any(results):
         _log.info("refused a report about a message of which nothing is known")
         raise UnknownMessage
@@ -73,6 +82,11 @@ def accept(mail_from: str, recipients: Sequence[str], data: bytes) -> str:
             _log.info("dropped a message that came back: %s", result.why)
     makers = [result for result in results if result and not isinstance(result, NoEvent)]
     return " ".join(map(_queue, makers)) or NO_EVENT
+
+
+def _is_for_domain_reports(address: str) -> bool:
+    target = target_of(address)
+    return target is not None and target.purpose is Purpose.DOMAIN_REPORT
 
 
 def _read(mail: Mail, mail_from: str, address: str) -> Maker | NoEvent | None:

@@ -3,8 +3,9 @@
 - ``b.<...>``, the envelope sender of a message: hosts report bounces and complaints there
 - ``u.<...>``, in its List-Unsubscribe header: mail to it unsubscribes
 - ``fbl``, to be registered with feedback loops that report to one address for all messages
+- ``dmarc`` and ``tlsrpt``, to be named in DNS records, for reports about sending domains
 
-The first two are signed. In mail to the last one only a signed address in the report is trusted, or
+The first two are signed. In mail to ``fbl`` only a signed address in the report is trusted, or
 the local part of such an address, which a header of each message holds.
 """
 
@@ -17,10 +18,12 @@ from enum import Enum
 
 from chalicelib.core import config_cache
 from chalicelib.core.settings import settings
+from chalicelib.domain_reports.model import DMARC_LOCAL_PART, TLS_LOCAL_PART
 from chalicelib.sending_domains import return_path, store
 from chalicelib.tracking import unsubscribe
 
 FEEDBACK_LOCAL_PART = "fbl"
+DOMAIN_REPORT_LOCAL_PARTS = (DMARC_LOCAL_PART, TLS_LOCAL_PART)
 
 _SIGNED = re.compile(
     r"\b(?:b\.[0-9a-f]{24}\.[0-9a-f]{4}|u\.[0-9a-f]{24})\.[a-z2-7]{16}\b", re.IGNORECASE | re.ASCII
@@ -33,11 +36,12 @@ class Purpose(Enum):
     REPORT = "report"
     UNSUBSCRIPTION = "unsubscription"
     FEEDBACK = "feedback"
+    DOMAIN_REPORT = "domain report"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The purpose and message of an address; a feedback address names no message."""
+    """The purpose and message of an address; some stand for no message."""
 
     purpose: Purpose
     message_id: str = ""
@@ -51,6 +55,8 @@ def target_of(address: str) -> Target | None:
     local_part = address.rpartition("@")[0]
     if local_part.lower() == FEEDBACK_LOCAL_PART:
         return Target(Purpose.FEEDBACK)
+    if local_part.lower() in DOMAIN_REPORT_LOCAL_PARTS:
+        return Target(Purpose.DOMAIN_REPORT)
     if message_id := return_path.message_of(local_part):
         return Target(Purpose.REPORT, message_id)
     if message_id := unsubscribe.message_of(local_part):

@@ -83,11 +83,15 @@ class Part:
     body: bytes
 
     def content(self) -> bytes:
-        """Return the body without its transfer encoding."""
+        """Return the body without its transfer encoding, with LF line ends."""
+        return _newlines(self.data())
+
+    def data(self) -> bytes:
+        """Return the body without its transfer encoding; what is not text keeps all its bytes."""
         encoding = self.fields.first("content-transfer-encoding").lower()
         if encoding == "base64":
-            return _newlines(_from_base64(self.body))
-        return _newlines(a2b_qp(self.body)) if encoding == "quoted-printable" else self.body
+            return _from_base64(self.body)
+        return a2b_qp(self.body) if encoding == "quoted-printable" else self.body
 
     def text(self) -> str:
         """Return the content as text: UTF-8, else the charset that the part names, else Latin-1."""
@@ -112,9 +116,9 @@ class Mail:
         return next((part for part in self.parts if part.content_type in content_types), None)
 
 
-def read(message: bytes) -> Mail:
-    """Parse a message."""
-    head, body = _split(_newlines(message[:READ_BYTES]))
+def read(message: bytes, most_bytes: int = READ_BYTES) -> Mail:
+    """Parse the first ``most_bytes`` of a message."""
+    head, body = _split(_newlines(message[:most_bytes]))
     fields = Fields(head)
     parts: list[Part] = []
     for part in _parts(fields, body, 1):

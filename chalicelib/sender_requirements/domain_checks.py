@@ -5,6 +5,7 @@ from __future__ import annotations
 from chalicelib.core import dns
 from chalicelib.core.domain_names import parents
 from chalicelib.dkim.dns_record import txt_record
+from chalicelib.domain_reports.model import DMARC_LOCAL_PART
 from chalicelib.sender_requirements.dmarc import BadPolicy, DmarcRecord, find_record
 from chalicelib.sender_requirements.model import (
     DnsRecord,
@@ -71,30 +72,43 @@ def check_policy(domain: SendingDomain, return_path: str, mail_domain: str) -> l
     except BadPolicy as error:
         evidence = f"the DMARC record of {domain.domain} cannot be used: {error}"
         text = "publish a valid record in its place"
-        dmarc = unmet(DMARC, evidence, text, _dmarc_record(domain.domain))
+        dmarc = unmet(DMARC, evidence, text, _dmarc_record(domain.domain, return_path))
         return [dmarc, _alignment(domain, return_path, mail_domain, None)]
-    dmarc = _check_dmarc(domain.domain, policy)
+    dmarc = _check_dmarc(domain.domain, return_path, policy)
     return [dmarc, _alignment(domain, return_path, mail_domain, policy)]
 
 
-def _check_dmarc(name: str, policy: DmarcRecord | None) -> Requirement:
+def _check_dmarc(name: str, return_path: str, policy: DmarcRecord | None) -> Requirement:
     if policy is None:
         evidence = f"neither {name} nor a domain above it has a DMARC record"
         text = "publish this record; reports go to the address in it"
-        return unmet(DMARC, evidence, text, _dmarc_record(name))
-    return met(DMARC, f"_dmarc.{policy.domain}: {policy.text}", _dmarc_advice(policy, name))
+        return unmet(DMARC, evidence, text, _dmarc_record(name, return_path))
+    advice = _dmarc_advice(policy, name, return_path)
+    return met(DMARC, f"_dmarc.{policy.domain}: {policy.text}", advice)
 
 
-def _dmarc_record(name: str) -> DnsRecord:
-    value = f"v=DMARC1; p=none; rua=mailto:postmaster@{name}"
+def _dmarc_record(name: str, return_path: str) -> DnsRecord:
+    value = f"v=DMARC1; p=none; rua=mailto:{_report_address(name, return_path)}"
     return DnsRecord("TXT", f"_dmarc.{name}", value)
 
 
-def _dmarc_advice(policy: DmarcRecord, name: str) -> Remedy | None:
+def _report_address(name: str, return_path: str) -> str:
+    """Return an address that reports about a domain may be sent to.
+
+    This service takes them at the return path. Reporters send none to a domain of another owner
+    unless that publishes a record (RFC 7489 7.1).
+    """
+    if _aligned(name, return_path, strict=False):
+        return f"{DMARC_LOCAL_PART}@{return_path}"
+    return f"postmaster@{name}"
+
+
+def _dmarc_advice(policy: DmarcRecord, name: str, return_path: str) -> Remedy | None:
     """Return how to go further than the policy for mail from ``name``."""
     place = f"_dmarc.{policy.domain}"
     if "rua" not in policy.tags:
-        return Remedy(f"add rua=mailto:... to {place} to receive reports about your mail")
+        address = _report_address(name, return_path)
+        return Remedy(f"add rua=mailto:{address} to {place} to receive reports about your mail")
     if policy.policy_for(name) == "none":
         return Remedy(
             f"when the reports show no mail of yours that fails, set p=quarantine at {place}, "

@@ -153,6 +153,37 @@ def requirements(
 
 
 @app.command()
+def dmarc(
+    domain: DomainArgument,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Day or minute (UTC); default: a week ago.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Day or minute (UTC).")] = None,
+    profile: ProfileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which addresses send in the name of a domain, by the DMARC reports of other hosts."""
+    times = {"from": start, "to": end}
+    query = {name: time for name, time in times.items() if time}
+    results = connect(profile).get(f"{_path(domain)}/dmarc-reports", **query)
+    if as_json:
+        write_json(results)
+        return
+    headings = {
+        "source_ip": "Address",
+        "header_from": "From",
+        "messages": "Messages",
+        "passed": "Passed",
+        "dkim_passed": "DKIM",
+        "spf_passed": "SPF",
+        "quarantined": "Quarantined",
+        "rejected": "Rejected",
+    }
+    empty = f"No report came for this time; publish rua=mailto: in the DMARC record of {domain}"
+    write_rows(results["sources"], headings, as_json=False, empty=empty)
+
+
+@app.command()
 def remove(
     domain: DomainArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

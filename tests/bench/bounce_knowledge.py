@@ -147,10 +147,10 @@ def _by_sisimai(corpus: Path) -> None:
     for path, reasons in _sisimai_cases(corpus):
         reports = _reports(path.read_bytes(), len(reasons))
         for reason, report in zip(reasons, reports, strict=False):
-            wanted = _OF_SISIMAI.get(reason)
-            if wanted is None:
+            expected = _OF_SISIMAI.get(reason)
+            if expected is None:
                 continue
-            verdict = _verdict(report, wanted)
+            verdict = _verdict(report, expected)
             score.add(path.name, verdict, f"{reason}, not {report}")
             suppressed += verdict == "wrong" and _is_hard(report)
     score.print()
@@ -178,21 +178,21 @@ def _reports(message: bytes, recipients: int) -> list[Report]:
     return [read(mail, "")]
 
 
-def _verdict(report: Report, wanted: set[int]) -> str:
+def _verdict(report: Report, expected: set[int]) -> str:
     if not isinstance(report, Bounce):
         # A host that is still trying has not bounced: the sender gets no event, as it should
-        return "right" if isinstance(report, NoEvent) and 24 in wanted else "unseen"
-    return _class_verdict(report.code, report.bounce_class, wanted)
+        return "right" if isinstance(report, NoEvent) and 24 in expected else "unseen"
+    return _class_verdict(report.code, report.bounce_class, expected)
 
 
 def _is_hard(report: Report) -> bool:
     return isinstance(report, Bounce) and report.bounce_class in HARD
 
 
-def _class_verdict(code: int, bounce_class: int, wanted: set[int]) -> str:
-    if code < 500 and wanted & _VAGUE:
-        wanted = wanted | {_TRANSIENT}
-    if bounce_class in wanted:
+def _class_verdict(code: int, bounce_class: int, expected: set[int]) -> str:
+    if code < 500 and expected & _VAGUE:
+        expected = expected | {_TRANSIENT}
+    if bounce_class in expected:
         return "right"
     return {UNDETERMINED: "unknown", GENERIC_BOUNCE: "generic"}.get(bounce_class, "wrong")
 
@@ -205,9 +205,9 @@ def _by_flufl(corpus: Path) -> None:
         if is_temporary:
             warnings.add(name, "wrong" if _is_hard(report) else "right", str(report))
         elif isinstance(report, Bounce):
-            wanted = set(range(2, 100)) - {GENERIC_BOUNCE, 60}
+            expected = set(range(2, 100)) - {GENERIC_BOUNCE, 60}
             failures.add(
-                name, _class_verdict(report.code, report.bounce_class, wanted), str(report)
+                name, _class_verdict(report.code, report.bounce_class, expected), str(report)
             )
         else:
             failures.add(name, "unseen", str(report))

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.dkim.dns_record import txt_record
 from infrastructure.local.sink.reports import Accepted, feedback_report
 from tests.journey.service import Service, eventually
+from tests.unit.domain_reports.samples import KEY_RECORD, dmarc_xml, message_with, record, signed
+from tests.unit.key_pairs import PAIR
 
 SUPPRESSION = "/api/v1/suppression-list"
 FLIPPED = str.maketrans("abcdefghijklmnopqrstuvwxyz234567", "bcdefghijklmnopqrstuvwxyz234567a")
@@ -103,6 +106,18 @@ def test_a_forged_report_is_refused_and_a_replayed_one_is_recorded_once(service:
     (complained,) = service.events(recipients=recipient, events="spam_complaint")
     assert complained["event_id"] == first["event_id"]
     assert service.request("GET", f"{SUPPRESSION}/{recipient}").status == 404
+
+
+def test_a_dmarc_report_is_summed_up_for_its_sending_domain(service: Service) -> None:
+    """The reporter signs with a key that is in the local DNS."""
+    service.publish(KEY_RECORD, ("TXT", txt_record(PAIR.public_b64)))
+    report = dmarc_xml(record("192.0.2.77", 41), end=int(datetime.now(UTC).timestamp()) - 60)
+    for _ in range(2):
+        mail_in(service, "dmarc@postfinch.test", signed(message_with(report)))
+    mail_in(service, "dmarc@postfinch.test", message_with(dmarc_xml(record("198.51.100.1"))))
+    path = "/api/v1/sending-domains/example.test/dmarc-reports"
+    (source,) = service.request("GET", path).json["results"]["sources"]
+    assert (source["source_ip"], source["messages"], source["passed"]) == ("192.0.2.77", 41, 41)
 
 
 def test_mail_to_the_address_of_the_unsubscribe_header_unsubscribes(service: Service) -> None:

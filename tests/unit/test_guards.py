@@ -35,6 +35,7 @@ BANDS = {
             "authentication",
             "compliance",
             "domain_claims",
+            "domain_reports",
             "events",
             "fleet",
             "ip_pools",

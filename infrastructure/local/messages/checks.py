@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from email.utils import parseaddr
 from typing import NamedTuple
 
 from chalicelib.core import dns, domain_names
+from chalicelib.dkim import verification
+from chalicelib.dkim.verification import Signature, TextLookup
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.links import is_pixel
 from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
@@ -17,11 +18,6 @@ PASS, WARN, FAIL, NONE = "pass", "warn", "fail", "none"
 
 #: Gmail shows no more of the HTML than this, and hides the rest behind a link
 CLIP_BYTES = 102 * 1024
-_MOST_SIGNATURES = 5
-_TAG = re.compile(r"(?:^|;)\s*([a-z]+)\s*=\s*([^;]*)")
-
-#: Returns the TXT records of a name
-TextLookup = Callable[[str], list[str]]
 
 
 class Check(NamedTuple):
@@ -31,15 +27,6 @@ class Check(NamedTuple):
     status: str
     summary: str
     details: list[str]
-
-
-class Signature(NamedTuple):
-    """A DKIM signature: its domain, its header fields in lower case, and why it is not valid."""
-
-    domain: str
-    selector: str
-    fields: frozenset[str]
-    problem: str
 
 
 def checks_of(message: StoredMessage, texts: TextLookup = dns.texts) -> list[Check]:
@@ -59,32 +46,7 @@ def checks_of(message: StoredMessage, texts: TextLookup = dns.texts) -> list[Che
 def signatures_of(message: StoredMessage, texts: TextLookup) -> list[Signature]:
     """Return the first DKIM signatures of a message, each verified (RFC 6376 6)."""
     values = [value for name, value in message.headers if name.lower() == "dkim-signature"]
-    return [
-        _signature(message, index, value, texts)
-        for index, value in enumerate(values[:_MOST_SIGNATURES])
-    ]
-
-
-def _signature(message: StoredMessage, index: int, value: str, texts: TextLookup) -> Signature:
-    tags = dict(_TAG.findall(value))
-    domain, selector = (tags.get(name, "").strip().lower() for name in "ds")
-    fields = frozenset(name.strip().lower() for name in tags.get("h", "").split(":"))
-    return Signature(domain, selector, fields, _problem(message.content, index, texts))
-
-
-def _problem(content: bytes, index: int, texts: TextLookup) -> str:
-    # Imported here, because it takes long and few requests need it
-    import dkim
-
-    def lookup(name: bytes, timeout: int = 5) -> bytes | None:
-        records = texts(name.decode().rstrip("."))
-        return records[0].encode() if records else None
-
-    try:
-        is_valid = dkim.DKIM(content).verify(idx=index, dnsfunc=lookup)
-    except (dkim.DKIMException, dns.LookupFailed, UnicodeError, ValueError) as error:
-        return str(error) or type(error).__name__
-    return "" if is_valid else "the signature does not match the message"
+    return list(verification.signatures_of(message.content, values, texts))
 
 
 def _dkim(signatures: list[Signature]) -> Check:

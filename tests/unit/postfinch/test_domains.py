@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from chalicelib.domain_reports import store
+from chalicelib.domain_reports.model import DMARC, DmarcRow, Period
+from chalicelib.domain_reports.store import DomainReport
 from tests.unit.calling import Client
 from tests.unit.postfinch.api_server import run
 from tests.unit.zones import Zone, served_zone
@@ -106,6 +110,18 @@ def test_requirements_shows_what_mail_hosts_require_and_the_record_to_publish(zo
     assert f": TXT _dmarc.{NAME} v=DMARC1; p=none;" in rule[3]
     rules = json.loads(run("domains", "requirements", NAME, "--json", code=1))
     assert len(rules) == len(lines)
+
+
+def test_dmarc_shows_the_addresses_that_send_in_the_name_of_a_domain(zone: Zone) -> None:
+    add()
+    assert run("domains", "dmarc", NAME) == ""
+    row = DmarcRow("192.0.2.1", NAME, 7, True, False, "none")
+    hour_ago = int(time.time()) - 3600
+    period = Period(hour_ago - 86_399, hour_ago)
+    store.save(1, NAME, DomainReport(DMARC, "reporter.test", "1", "Reporter", period, [row]))
+    assert run("domains", "dmarc", NAME).split("\t")[:5] == ["192.0.2.1", NAME, "7", "7", "7"]
+    assert json.loads(run("domains", "dmarc", NAME, "--json"))["messages"] == 7
+    assert run("domains", "dmarc", NAME, "--to", "2026-01-30") == ""
 
 
 def test_remove_asks_first(account: Client) -> None:

@@ -1,0 +1,117 @@
+"""Store reports about sending domains. A report that comes again replaces itself.
+
+Access patterns of ``messages``:
+
+- the reports about a domain of an account, by the end of their time →
+  ``domain-reports#<account>#<domain>`` / ``<kind>#<s>#<reporter>#<digest of the report's id>``
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from chalicelib.core import clock, compact_json, compression
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.settings import settings
+from chalicelib.domain_reports.model import DMARC, TLS, DmarcRow, Period, TlsRow
+
+MOST_READ = 2_000
+"""Reports that are read for one page of figures, the newest ones."""
+
+_MOST_BYTES = 300_000
+"""Bytes of rows in an item: DynamoDB takes 400 KB."""
+
+_messages = Table("messages")
+
+
+@dataclass(frozen=True, slots=True)
+class DomainReport:
+    """What a report says about one sending domain.
+
+    ``reporter`` is the domain that signed it, ``organization`` the name that it gives itself.
+    """
+
+    kind: str
+    reporter: str
+    report_id: str
+    organization: str
+    period: Period
+    rows: Sequence[DmarcRow] | Sequence[TlsRow]
+    policy: dict[str, str] = field(default_factory=dict)
+
+
+def save(account_id: int, domain: str, report: DomainReport) -> None:
+    """Store a report about a domain of the account."""
+    _messages.put(
+        {
+            "pk": _partition(account_id, domain),
+            "sk": _sort_key(report),
+            "report_id": report.report_id,
+            "organization": report.organization,
+            "start": report.period.start,
+            "rows": _packed(report.rows),
+            "policy": report.policy,
+            "expires": int(clock.now()) + settings().domain_reports_retention,
+        }
+    )
+
+
+def dmarc_reports(account_id: int, domain: str, period: Period) -> Iterator[DomainReport]:
+    """Yield the DMARC reports whose time ends in the period, the newest first."""
+    return _reports(account_id, domain, DMARC, period)
+
+
+def tls_reports(account_id: int, domain: str, period: Period) -> Iterator[DomainReport]:
+    """Yield the TLS reports whose time ends in the period, the newest first."""
+    return _reports(account_id, domain, TLS, period)
+
+
+def _reports(account_id: int, domain: str, kind: str, period: Period) -> Iterator[DomainReport]:
+    items = _messages.query_all(
+        "#pk = :pk AND #sk BETWEEN :first AND :last",
+        {
+            "pk": _partition(account_id, domain),
+            "first": f"{kind}#{period.start:012d}#",
+            "last": f"{kind}#{period.end:012d}#",
+        },
+        newest_first=True,
+    )
+    return map(_from_item, islice(items, MOST_READ))
+
+
+def _partition(account_id: int, domain: str) -> str:
+    return f"domain-reports#{account_id}#{domain}"
+
+
+def _sort_key(report: DomainReport) -> str:
+    digest = hashlib.sha256(report.report_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return f"{report.kind}#{report.period.end:012d}#{report.reporter}#{digest}"
+
+
+def _packed(rows: Sequence[DmarcRow] | Sequence[TlsRow]) -> bytes:
+    """Return the rows, the first of them if they are too many for an item."""
+    packed = compression.compress(compact_json.dumps([astuple(row) for row in rows]))
+    return packed if len(packed) <= _MOST_BYTES else _packed(rows[: len(rows) // 2])
+
+
+def _from_item(item: Item) -> DomainReport:
+    kind, end, reporter, _ = item["sk"].split("#")
+    rows = compact_json.loads(compression.decompress(bytes(item["rows"])))
+    return DomainReport(
+        kind=kind,
+        reporter=reporter,
+        report_id=item["report_id"],
+        organization=item["organization"],
+        period=Period(int(item["start"]), int(end)),
+        rows=list(map(_dmarc_row, rows)) if kind == DMARC else [TlsRow(*row) for row in rows],
+        policy=item["policy"],
+    )
+
+
+def _dmarc_row(values: list[Any]) -> DmarcRow:
+    row = DmarcRow(*values)
+    return replace(row, dkim_domains=tuple(row.dkim_domains), spf_domains=tuple(row.spf_domains))

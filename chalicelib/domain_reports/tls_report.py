@@ -1,0 +1,98 @@
+"""Read a TLS report (RFC 8460 4.4): JSON from strangers. What makes no sense is skipped."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.core.domain_names import normalize
+from chalicelib.domain_reports.model import (
+    POLICY_TYPES,
+    RESULT_TYPES,
+    Period,
+    TlsReport,
+    TlsRow,
+    UnreadableReport,
+)
+from chalicelib.domain_reports.values import address, count, short_text
+
+MOST_ROWS = 2_000
+"""Rows of a report that are kept, those with the most sessions."""
+
+_OTHER = "validation-failure"
+
+
+def read(content: bytes) -> TlsReport:
+    """Read a report; raises :class:`UnreadableReport`."""
+    try:
+        report = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableReport(f"it is no JSON: {error}") from error
+    dates = _object(_object(report).get("date-range"))
+    period = Period(_moment(dates, "start-datetime"), _moment(dates, "end-datetime"))
+    if not 0 < period.start <= period.end:
+        raise UnreadableReport("it says no time that it is about")
+    rows: Counter[TlsRow] = Counter()
+    for row in _rows(report):
+        rows[replace(row, sessions=0)] += row.sessions
+    return TlsReport(
+        organization=short_text(report.get("organization-name")),
+        report_id=short_text(report.get("report-id")),
+        period=period,
+        rows=tuple(replace(row, sessions=most) for row, most in rows.most_common(MOST_ROWS)),
+    )
+
+
+def _rows(report: Any) -> Iterator[TlsRow]:
+    for each in _objects(report.get("policies")):
+        policy = _object(each.get("policy"))
+        kind = policy.get("policy-type")
+        domain = normalize(short_text(policy.get("policy-domain")).rstrip("."))
+        if kind not in POLICY_TYPES or not domain:
+            continue
+        summary = _object(each.get("summary"))
+        successes = count(summary.get("total-successful-session-count", 0))
+        if successes:
+            yield TlsRow(kind, domain, successes)
+        yield from _failures(each, TlsRow(kind, domain, 0))
+
+
+def _failures(policy: Any, base: TlsRow) -> Iterator[TlsRow]:
+    """Yield the failures with their details, and those that the summary counts beyond them."""
+    rest = count(_object(policy.get("summary")).get("total-failure-session-count", 0))
+    for detail in _objects(policy.get("failure-details")):
+        sessions = count(detail.get("failed-session-count", 0))
+        if not sessions:
+            continue
+        rest -= sessions
+        result = detail.get("result-type")
+        yield replace(
+            base,
+            sessions=sessions,
+            result_type=result if result in RESULT_TYPES else _OTHER,
+            receiving_host=short_text(detail.get("receiving-mx-hostname")).lower().rstrip("."),
+            sending_ip=address(short_text(detail.get("sending-mta-ip"))),
+        )
+    if rest > 0:
+        yield replace(base, sessions=rest, result_type=_OTHER)
+
+
+def _moment(dates: Any, name: str) -> int:
+    """Return a time of RFC 3339 in seconds, 0 if it is none."""
+    try:
+        moment = datetime.fromisoformat(short_text(dates.get(name)))
+        return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp())
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return list(filter(None, map(_object, value))) if isinstance(value, list) else []

@@ -1,0 +1,39 @@
+"""Take reports about sending domains out of inbound mail, and have them stored."""
+
+from __future__ import annotations
+
+import logging
+from email.utils import parseaddr
+
+from chalicelib.domain_reports import receipt
+from chalicelib.domain_reports.model import UnreadableReport
+from chalicelib.inbound import mime
+
+_READ_BYTES = 8 * 1024 * 1024
+"""Bytes of a report's message that are read; the whole message counts for its signature."""
+
+_log = logging.getLogger(__name__)
+
+
+def store(data: bytes) -> None:
+    """Store the report that a message carries, if it is one and its signature is valid.
+
+    Raises ``receipt.NotVerifiable`` when the DNS does not give the key of the signature. Anything
+    else that is wrong is logged: the reporter could do nothing about a refusal.
+    """
+    mail = mime.read(data, _READ_BYTES)
+    author = parseaddr(mail.fields.first("from"))[1]
+    message = receipt.ReportMail(
+        content=data,
+        signatures=mail.fields.all("dkim-signature"),
+        author_domain=author.rpartition("@")[2],
+        attachments=[part.data() for part in mail.parts],
+    )
+    try:
+        domains = receipt.receive(message)
+    except receipt.NotSigned:
+        _log.info("dropped a report without a valid signature of its author's domain")
+    except UnreadableReport as error:
+        _log.info("dropped a report that cannot be read: %s", error)
+    else:
+        _log.info("stored a report about %d sending domains", len(domains))

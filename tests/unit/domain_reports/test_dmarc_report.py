@@ -1,0 +1,111 @@
+"""Aggregate reports of many hosts are read, and what strangers make up does no harm."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.domain_reports.dmarc_report import MOST_ROWS, read
+from chalicelib.domain_reports.model import DmarcRow, Period, UnreadableReport
+from tests.unit.domain_reports.samples import END, START, dmarc_xml, record
+from tests.unit.linear_time import assert_growth
+
+RESULTS = (
+    "<dkim><domain>Example.test</domain><selector>s</selector><result>pass</result></dkim>"
+    "<dkim><domain>list.test</domain><result>fail</result></dkim>"
+    "<spf><domain>bounces.example.test</domain><result>Pass</result></spf>"
+)
+
+
+def test_a_report_has_its_origin_its_time_and_its_policy() -> None:
+    report = read(dmarc_xml(report_id="17"))
+    assert (report.organization, report.report_id) == ("Reporter Inc.", "17")
+    assert report.period == Period(START, END)
+    assert (report.domain, report.policy) == ("example.test", {"p": "reject", "sp": "none"})
+
+
+def test_a_row_has_what_was_confirmed_and_what_became_of_the_mail() -> None:
+    text = record("192.0.2.7", 12, "pass", "fail", "none", "News.Example.test", RESULTS)
+    assert read(dmarc_xml(text)).rows == (
+        DmarcRow(
+            *("192.0.2.7", "news.example.test", 12, True, False, "none"),
+            ("example.test",),
+            ("bounces.example.test",),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("dkim", "spf", "passed"),
+    [("pass", "pass", True), ("fail", "pass", True), ("pass", "fail", True), ("fail", "", False)],
+)
+def test_one_confirmation_is_enough(dkim: str, spf: str, passed: bool) -> None:
+    (row,) = read(dmarc_xml(record(dkim=dkim, spf=spf))).rows
+    assert row.passed is passed
+
+
+def test_rows_that_fared_alike_are_one() -> None:
+    report = read(dmarc_xml(record(messages=2), record(messages=3), record(spf="fail")))
+    assert [row.messages for row in report.rows] == [10, 5]
+
+
+def test_the_namespace_of_the_later_standard_is_read() -> None:
+    text = dmarc_xml().replace(
+        b"<feedback>", b'<feedback xmlns="urn:ietf:params:xml:ns:dmarc-2.0">'
+    )
+    assert read(text) == read(dmarc_xml())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        record(source_ip="localhost"),
+        record(messages=-1),
+        record(messages=0),
+        record(messages="many"),
+        record(messages=10**30),
+        record(header_from=""),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_skipped(text: str) -> None:
+    assert [row.messages for row in read(dmarc_xml(text, record(messages=4))).rows] == [4]
+
+
+def test_the_smallest_rows_of_a_large_report_are_summed() -> None:
+    addresses = (f"10.{each >> 16}.{each >> 8 & 255}.{each & 255}" for each in range(MOST_ROWS + 9))
+    report = read(dmarc_xml(record(messages=99), *(record(each, 1) for each in addresses)))
+    assert len(report.rows) == MOST_ROWS + 1
+    assert report.rows[0].messages == 99
+    assert (report.rows[-1].source_ip, report.rows[-1].messages) == ("", 10)
+    assert sum(row.messages for row in report.rows) == 99 + MOST_ROWS + 9
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "no XML"),
+        (b"<feedback>", "no XML"),
+        (b"<feedback/>", "no domain"),
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><feedback/>', "document type"),
+        (dmarc_xml().replace(str(END).encode(), b"soon"), "no time"),
+        (dmarc_xml().replace(str(END).encode(), b"1"), "no time"),
+    ],
+)
+def test_what_is_no_report_is_refused(content: bytes, reason: str) -> None:
+    with pytest.raises(UnreadableReport, match=reason):
+        read(content)
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=300), st.integers(0, len(dmarc_xml())), st.integers(0, 40))
+def test_a_damaged_report_is_refused_or_read(noise: bytes, at: int, length: int) -> None:
+    text = dmarc_xml()
+    with suppress(UnreadableReport):
+        read(text[:at] + noise + text[at + length :])
+
+
+def test_reading_takes_time_in_proportion_to_the_length() -> None:
+    assert_growth(read, dmarc_xml(*[record()] * 500), dmarc_xml(*[record()] * 4000))

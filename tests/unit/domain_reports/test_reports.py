@@ -1,0 +1,241 @@
+"""Reports come by mail, and their figures can be read of each sending domain."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import Any
+
+import pytest
+
+from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.domain_reports import store
+from chalicelib.domain_reports.model import DMARC, DmarcRow, Period
+from chalicelib.domain_reports.receipt import NotVerifiable
+from chalicelib.domain_reports.store import DomainReport
+from chalicelib.inbound.accept import NO_EVENT, accept, check_recipient
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import DomainStatus
+from relay.backend import Envelope
+from relay.errors import Refused
+from relay.inbound import ReportAcceptor
+from tests.unit.calling import Client
+from tests.unit.domain_reports.samples import (
+    END,
+    KEY_RECORD,
+    REPORTER,
+    START,
+    dmarc_xml,
+    failure,
+    message_with,
+    record,
+    signed,
+    tls_json,
+    tls_policy,
+)
+from tests.unit.key_pairs import OTHER
+from tests.unit.moving_clock import Clock
+from tests.unit.people import make_account, make_key
+from tests.unit.sending_domains.examples import domain
+from tests.unit.zones import Zone
+
+TO = "dmarc@system.test"
+DMARC_PATH = "/api/v1/sending-domains/{}/dmarc-reports"
+TLS_PATH = "/api/v1/sending-domains/{}/tls-reports"
+
+
+def receive(report: bytes, to: str = TO) -> None:
+    assert accept("", [to], signed(message_with(report))) == NO_EVENT
+
+
+def dmarc(client: Client, name: str = "example.test", query: str = "") -> dict[str, Any]:
+    return dict(client.get(DMARC_PATH.format(name) + query).results)
+
+
+def messages(client: Client, name: str = "example.test", query: str = "") -> int:
+    return int(dmarc(client, name, query)["messages"])
+
+
+def test_the_figures_tell_who_sends_in_the_name_of_a_domain(client: Client) -> None:
+    own = "<dkim><domain>example.test</domain><result>pass</result></dkim>"
+    receive(
+        dmarc_xml(
+            record("192.0.2.1", 90, results=own),
+            record("192.0.2.1", 5, spf="fail", results=own),
+            record("198.51.100.9", 3, "fail", "fail", "reject"),
+            record("198.51.100.9", 2, "fail", "fail", "quarantine"),
+        )
+    )
+    results = dmarc(client)
+    figures = {
+        **{"messages": 100, "passed": 95, "failed": 5, "dkim_passed": 95, "spf_passed": 90},
+        **{"quarantined": 2, "rejected": 3},
+    }
+    assert {name: results[name] for name in figures} == figures
+    assert results["policy"] == {"p": "reject", "sp": "none"}
+    assert [
+        (each["source_ip"], each["messages"], each["failed"], each["dkim_domains"])
+        for each in results["sources"]
+    ] == [("192.0.2.1", 95, 0, ["example.test"]), ("198.51.100.9", 5, 5, [])]
+    assert results["reporters"] == [
+        {"reporter": REPORTER, "organization": "Reporter Inc.", "reports": 1} | figures
+    ]
+
+
+def test_tls_reports_tell_how_others_reach_the_mail_hosts(client: Client) -> None:
+    receive(
+        tls_json(tls_policy(40, failure(sessions=2)), tls_policy(3, kind="no-policy-found")),
+        "tlsrpt@system.test",
+    )
+    results = client.get(TLS_PATH.format("example.test")).results
+    assert (results["sessions_succeeded"], results["sessions_failed"]) == (43, 2)
+    assert results["policies"] == [
+        {"policy_type": "no-policy-found", "sessions_succeeded": 3, "sessions_failed": 0},
+        {"policy_type": "sts", "sessions_succeeded": 40, "sessions_failed": 2},
+    ]
+    assert results["failures"] == [
+        {
+            "result_type": "certificate-expired",
+            "policy_type": "sts",
+            "receiving_host": "mx.example.test",
+            "sessions": 2,
+        }
+    ]
+    assert results["reporters"][0]["reports"] == 1
+    assert messages(client) == 0
+
+
+def test_a_report_that_comes_again_counts_once(client: Client) -> None:
+    for _ in range(2):
+        receive(dmarc_xml())
+    assert messages(client) == 10
+    receive(dmarc_xml(report_id="2"))
+    assert messages(client) == 20
+    assert dmarc(client)["reporters"][0]["reports"] == 2
+
+
+def test_each_domain_has_the_rows_about_it(client: Client) -> None:
+    domains.create(domain("news.example.test"))
+    receive(
+        dmarc_xml(
+            record(messages=1),
+            record(messages=2, header_from="news.example.test"),
+            record(messages=4, header_from="a.news.example.test"),
+            record(messages=8, header_from="other.example.test"),
+        )
+    )
+    assert messages(client) == 9
+    assert messages(client, "news.example.test") == 6
+
+
+def test_other_accounts_and_domains_that_are_not_verified_have_none(client: Client) -> None:
+    make_account(2)
+    domains.create(domain("elsewhere.test", account=2, status=DomainStatus()))
+    receive(dmarc_xml(record(header_from="elsewhere.test"), domain="elsewhere.test"))
+    other = make_key(2)
+    assert messages(other, "elsewhere.test") == 0
+    assert other.get(DMARC_PATH.format("example.test")).status == 404
+    receive(dmarc_xml())
+    domains.delete(domains.get("example.test") or domain())
+    domains.create(domain("example.test", account=2))
+    assert messages(other) == 0
+
+
+@pytest.mark.parametrize(
+    "mail",
+    [
+        message_with(dmarc_xml()),
+        signed(message_with(dmarc_xml()), domain="stranger.test"),
+        signed(message_with(dmarc_xml())).replace(b"aggregate report", b"aggregate Report"),
+        signed(message_with(dmarc_xml(), author="dmarc@google.test")),
+        signed(message_with(dmarc_xml(), author="")),
+    ],
+)
+def test_a_report_that_its_author_did_not_sign_is_dropped(
+    client: Client, zone: Zone, mail: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    assert accept("", [TO], mail) == NO_EVENT
+    assert "dropped a report without a valid signature" in caplog.text
+    assert messages(client) == 0
+
+
+def test_another_key_than_the_published_one_does_not_count(client: Client, zone: Zone) -> None:
+    zone.set(KEY_RECORD, ("TXT", txt_record(OTHER.public_b64)))
+    receive(dmarc_xml())
+    assert messages(client) == 0
+
+
+def test_a_key_may_be_for_tls_reports_alone(client: Client, zone: Zone) -> None:
+    (_, value), *_ = zone.records[KEY_RECORD]
+    zone.set(KEY_RECORD, ("TXT", f"{value}; s=tlsrpt"))
+    receive(tls_json(), "tlsrpt@system.test")
+    assert client.get(TLS_PATH.format("example.test")).results["sessions_succeeded"] == 5
+
+
+def test_a_subdomain_of_the_author_may_sign(client: Client, zone: Zone) -> None:
+    zone.set(f"r1._domainkey.mail.{REPORTER}", *zone.records[KEY_RECORD])
+    accept("", [TO], signed(message_with(dmarc_xml()), domain=f"mail.{REPORTER}"))
+    assert dmarc(client)["reporters"][0]["reporter"] == f"mail.{REPORTER}"
+
+
+def test_the_reporter_tries_again_when_the_dns_has_no_answer(client: Client, zone: Zone) -> None:
+    zone.failing.add(KEY_RECORD)
+    mail = signed(message_with(dmarc_xml()))
+    with pytest.raises(NotVerifiable):
+        accept("", [TO], mail)
+    with pytest.raises(Refused) as refusal:
+        ReportAcceptor().accept(Envelope("", (TO,), mail, "192.0.2.1", False))
+    assert refusal.value.reply.code == 451
+
+
+@pytest.mark.parametrize("content", [b"no report", b"\x1f\x8b damaged", b"<feedback/>"])
+def test_what_cannot_be_read_is_dropped(
+    client: Client, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    receive(content)
+    assert "cannot be read" in caplog.text
+
+
+def test_reports_are_taken_at_every_name_that_takes_bounces(client: Client) -> None:
+    for address in (TO, "TLSRPT@System.test", "dmarc@example.test"):
+        check_recipient(address)
+
+
+def test_the_period_is_that_of_the_end_of_reports(client: Client, time: Clock) -> None:
+    receive(dmarc_xml())
+    assert messages(client, query="?from=2026-01-30&to=2026-01-31") == 10
+    assert messages(client, query="?from=2026-01-30T23:59&to=2026-01-31T00:00") == 10
+    assert messages(client, query="?from=2026-01-31") == 0
+    assert messages(client, query="?to=2026-01-30T23:59") == 0
+    time.passes(8 * 86_400)
+    assert messages(client) == 0
+    assert messages(client, query="?from=2026-01-01") == 10
+    time.passes(settings().domain_reports_retention)
+    assert messages(client, query="?from=2026-01-01") == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "param"),
+    [
+        ("?from=yesterday", "from"),
+        ("?to=2026-02-30", "to"),
+        ("?from=2026-01-30T25:00", "from"),
+        ("?from=2026-02-02&to=2026-02-01", "from"),
+    ],
+)
+def test_a_bad_time_is_refused(client: Client, query: str, param: str) -> None:
+    response = client.get(DMARC_PATH.format("example.test") + query)
+    assert (response.status, response.error["param"]) == (400, param)
+
+
+def test_a_report_with_long_rows_still_fits(client: Client) -> None:
+    numbers = random.Random(7)
+    names = [f"{numbers.randbytes(100).hex()}.test" for _ in range(9_000)]
+    rows = [DmarcRow("192.0.2.1", name, 1, True, True, "none", (name,)) for name in names]
+    report = DomainReport(DMARC, REPORTER, "1", "", Period(START, END), rows)
+    store.save(1, "example.test", report)
+    (kept_report,) = store.dmarc_reports(1, "example.test", Period(START, END + 1))
+    assert 500 < len(kept_report.rows) < len(rows)
