@@ -292,6 +292,12 @@ class Settings:
         "Obey the MTA-STS policies of recipients' domains (RFC 8461), with the `mx` transport: mail"
         " waits rather than go to a host without TLS and a valid certificate",
     )
+    dane: bool = _setting(
+        False,
+        "Authenticate mail hosts by the TLSA records of signed zones (DANE, RFC 7672), with the"
+        " `mx` transport. Only with resolvers that validate DNSSEC and that nobody can come"
+        " between, such as one on the same machine (`DNS_SERVERS`)",
+    )
     smarthost: str = _setting(
         "localhost:25", "Host and port of the smarthost, for the `smtp` transport"
     )

@@ -148,7 +148,7 @@ def policy() -> RetryPolicy:
 def expired(last: Retry) -> Failed:
     """Return the outcome of a message whose time ran out; ``last`` is that of its last attempt."""
     text = internal("5.4.7", f"message timeout, last reply: {last.code} {last.reply}")
-    return Failed(554, text, TIMEOUT, last.ip_address, last.tls, last.sending_ip)
+    return Failed(554, text, TIMEOUT, last.ip_address, last.tls, last.sending_ip, last.tls_policy)
 
 
 def is_expired(injected_ms: int) -> bool:
@@ -205,7 +205,7 @@ def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome
     if not isinstance(outcome, Failed):
         # A unit whose record was lost and that is generated again is younger than its journal
         fields["queue_time"] = str(max(0, entry["at"] - batch.injected_ms))
-        fields["outbound_tls"] = "1" if outcome.tls else ""
+        fields["outbound_tls"] = outcome.tls_policy or ("1" if outcome.tls else "")
     if not isinstance(outcome, Delivered):
         reply = f"{outcome.code} {outcome.reply}"
         fields |= {

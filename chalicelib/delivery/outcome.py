@@ -10,6 +10,8 @@ outcome holds the SMTP reply that decided:
 - `tls`: the protocol version of the encrypted connection, such as `TLSv1.3`; None in the clear.
 - `sending_ip`: the local address of the connection, None when there was none. It does not count
   when outcomes are compared.
+- `tls_policy`: the policy of the recipient's domain that the host was authenticated by, `dane` or
+  `mta-sts`; None where it was not.
 
 Not every failure has a remote reply. A failure that this side finds has the code and the enhanced
 status that the RFCs give it, and `[internal]` before its text:
@@ -17,7 +19,9 @@ status that the RFCs give it, and `[internal]` before its text:
     421  class 24  Retry   a time-out, in connecting or in waiting
     421  class 20  Retry   the connection was refused, broke, or carried something that is not SMTP
     454  class 20  Retry   TLS (or a way to log in) is required and not offered
-    454  class 20  Retry   the hosts or their certificates break the domain's MTA-STS policy
+    454  class 20  Retry   the hosts or their certificates break the domain's MTA-STS policy, or do
+                           not match their TLSA records
+    451  class 21  Retry   it cannot be told whether the hosts have TLSA records
     451  class 70  Retry   no connection became free in time
     451  class 21  Retry   the DNS did not answer
     454  class 21  Retry   the domain has no mail host
@@ -64,6 +68,7 @@ class Delivered:
     ip_address: str | None = None
     tls: str | None = None
     sending_ip: str | None = field(default=None, compare=False)
+    tls_policy: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))
@@ -79,6 +84,7 @@ class Retry:
     ip_address: str | None = None
     tls: str | None = None
     sending_ip: str | None = field(default=None, compare=False)
+    tls_policy: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))
@@ -94,6 +100,7 @@ class Failed:
     ip_address: str | None = None
     tls: str | None = None
     sending_ip: str | None = field(default=None, compare=False)
+    tls_policy: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))

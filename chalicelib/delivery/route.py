@@ -118,14 +118,16 @@ def _mx(current: Settings) -> Transport:
     from dns.resolver import LRUCache
 
     from chalicelib.core import dns
+    from chalicelib.delivery.dane.lookup import Dane, validating
     from chalicelib.delivery.mta_sts.service import policy_of
     from chalicelib.delivery.shaping.limits import connections_of
-    from chalicelib.delivery.transports.mx import MxTransport, no_policy
+    from chalicelib.delivery.transports.mx import MxTransport, no_policy, no_records
 
     options = SessionOptions(timeouts=_timeouts(current))
     limits = PoolLimits(connections=connections_of)
     resolver = dns.new_resolver()
     resolver.cache = LRUCache()
+    records_of = Dane(validating(resolver), current.mx_port).of if current.dane else no_records
     return MxTransport(
         resolver,
         options,
@@ -134,6 +136,7 @@ def _mx(current: Settings) -> Transport:
         port=current.mx_port,
         allow_private=current.allow_private_addresses,
         policy_of=policy_of if current.mta_sts else no_policy,
+        records_of=records_of,
     )
 
 

@@ -109,7 +109,12 @@ FIELDS: Final[dict[str, Field]] = {
         ("number_succeeded", "Events of the batch that were ingested", 480),
         ("open_tracking", "Whether opens of the message are tracked", True),
         ("origination", "Where a relayed message came from", "inbound"),
-        ("outbound_tls", "1 when the message left over TLS", "1"),
+        (
+            "outbound_tls",
+            "How the message left over TLS: dane or mta-sts where that policy of its domain"
+            " authenticated the host, otherwise 1; empty without TLS",
+            "1",
+        ),
         ("protocol", "Protocol by which a relayed message was received", "smtp"),
         ("queue_time", "Milliseconds since the service accepted the message", "12"),
         ("raw_rcpt_to", "The recipient's address as the sender wrote it", "Ann@inbox.test"),

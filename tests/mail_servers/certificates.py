@@ -12,13 +12,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 ADDRESS = "127.0.0.1"
+HOST = "mx.chain.signed.test"
 
 
 def make_certificates(folder: Path) -> None:
     """Write `authority.pem`, and each host's key and certificate as one file.
 
     `valid.pem` is for 127.0.0.1 and localhost; `self-signed.pem`, `expired.pem` and
-    `wrong-host.pem` are as their names say.
+    `wrong-host.pem` are as their names say. `with-authority.pem` also has the certificate of the
+    authority, and is for `HOST`.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     now = datetime.now(UTC)
@@ -48,6 +50,11 @@ def make_certificates(folder: Path) -> None:
     write("self-signed.pem", "localhost", signed=False)
     write("expired.pem", "localhost", until=now - day)
     write("wrong-host.pem", "elsewhere.test")
+    authority = (folder / "authority.pem").read_bytes()
+    for file, until in (("with-authority", now + day), ("with-authority-expired", now - day)):
+        write(f"{file}.pem", HOST, until=until)
+        with (folder / f"{file}.pem").open("ab") as chain:
+            chain.write(authority)
 
 
 _PEM = serialization.Encoding.PEM

@@ -23,7 +23,7 @@ smtputf8_enable = yes
 smtpd_recipient_restrictions =
 smtpd_relay_restrictions = reject_unauth_destination
 smtpd_peername_lookup = no
-virtual_mailbox_domains = inbox.test
+virtual_mailbox_domains = inbox.test, regexp:{folder}/etc/domains
 virtual_mailbox_base = {folder}/mail
 virtual_mailbox_maps = regexp:{folder}/etc/mailboxes
 virtual_transport = virtual
@@ -76,6 +76,8 @@ PORTS: Mapping[str, Mapping[str, str]] = {
     "TLS self-signed": _tls("self-signed"),
     "TLS expired": _tls("expired"),
     "TLS wrong host": _tls("wrong-host"),
+    "TLS with authority": _tls("with-authority"),
+    "TLS with authority, expired": _tls("with-authority-expired"),
     "TLS 1.3 only": _tls("valid", smtpd_tls_protocols=">=TLSv1.3"),
 }
 
@@ -96,6 +98,7 @@ def run_postfix(folder: Path, policy_port: int) -> Iterator[Postfix]:
     (folder / "mail").mkdir()
     os.chown(folder / "mail", uid, -1)
     (folder / "etc" / "mailboxes").write_text("if !/^missing@/\n/^/ all/\nendif\n")
+    (folder / "etc" / "domains").write_text(r"/\.(signed|unsigned)\.test$/ accepted" + "\n")
     queues = [folder / "queue" / name for name in ("incoming", "active", "deferred")]
     main = _MAIN.format(folder=folder, uid=uid)
     with postfix_process(folder, main, _services(ports, folder, policy_port)):

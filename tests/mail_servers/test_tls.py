@@ -47,7 +47,7 @@ def test_the_mx_transport_encrypts_whatever_the_certificate(postfix: Postfix, po
     with mx(postfix.ports[port]) as transport:
         outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Delivered)
-    assert outcome.tls == "TLSv1.3"
+    assert (outcome.tls, outcome.tls_policy) == ("TLSv1.3", None)
     assert_stored(postfix.mailbox, original)
 
 
@@ -104,7 +104,7 @@ def test_a_host_that_keeps_to_its_domains_policy_gets_mail(postfix: Postfix) -> 
     with mx(postfix.ports["TLS"], ENFORCED) as transport:
         outcome = transport.deliver(original, commit_at_once)
     assert isinstance(outcome, Delivered)
-    assert outcome.tls == "TLSv1.3"
+    assert (outcome.tls, outcome.tls_policy) == ("TLSv1.3", "mta-sts")
     assert_stored(postfix.mailbox, original)
 
 

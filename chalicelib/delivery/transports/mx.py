@@ -8,17 +8,19 @@ reply to the message counts, and no other host is tried.
 TLS is opportunistic by default and the certificate is not checked, as RFC 7435 describes for hosts
 that are only known from the DNS. Where a domain's MTA-STS policy is enforced (RFC 8461), only hosts
 that it names count, with TLS and a valid certificate; a message waits until one of them has both.
+Where a host has signed TLSA records (DANE, RFC 7672), they take the place of trusted authorities.
 """
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
 from chalicelib.core import domain_names
-from chalicelib.core.bounce_classes import SOFT_BOUNCE
+from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE
+from chalicelib.delivery.dane.records import NOTHING, DomainRecords, Unknown
 from chalicelib.delivery.mta_sts.policy import Policy
 from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
@@ -33,8 +35,14 @@ from chalicelib.delivery.transports.smtp_opening import (
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession
 
+DANE, MTA_STS = "dane", "mta-sts"
+"""The names of the policies in outcomes."""
+
 MOST_ADDRESSES = 5
 """Addresses tried for one message in one attempt."""
+
+RecordsOf = Callable[[str], DomainRecords]
+"""Returns what is published for DANE about the mail hosts of a domain."""
 
 PolicyOf = Callable[[str], Policy | None]
 """Returns the MTA-STS policy of a domain (in A-labels, lower case)."""
@@ -45,11 +53,46 @@ def no_policy(_: str) -> Policy | None:
     return None
 
 
+def no_records(_: str) -> DomainRecords:
+    """Tell that nothing is published, for a transport that does without DANE."""
+    return NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Demands:
+    """What the recipient's domain demands of its hosts, by MTA-STS and by DANE."""
+
+    policy: Policy | None
+    records: DomainRecords
+
+    def __bool__(self) -> bool:
+        return self.policy is not None or self.records.protects
+
+    def __str__(self) -> str:
+        names = ["MTA-STS"] * (self.policy is not None) + ["DANE"] * self.records.protects
+        return " and ".join(names)
+
+    def allows(self, host: str) -> bool:
+        """Tell whether mail may go to a host that keeps to the rest."""
+        return self.policy is None or self.policy.allows(host)
+
+    def options(self, host: str, options: SessionOptions) -> SessionOptions:
+        """Return how to open a session with a host; raises SessionFailed if that is not known."""
+        tlsa = self.records.of(host)
+        if isinstance(tlsa, Unknown):
+            raise SessionFailed(Retry(451, internal("4.7.5", tlsa.reason), DNS_FAILURE))
+        if tlsa and (tlsa.records or not self.policy):
+            return replace(options, tls=TlsMode.REQUIRED, tlsa=tlsa, policy=DANE)
+        if self.policy:
+            return replace(options, tls=TlsMode.REQUIRED, verify=True, policy=MTA_STS)
+        return options
+
+
 class MxTransport:
     """Deliver to the hosts that the DNS names, and reuse sessions for domains with the same hosts.
 
     `limits.connections` bounds the connections of a message's path, or else of its domain.
-    Sessions under an enforced policy are for messages to the same domain only.
+    Sessions under an enforced policy or TLSA records are for messages to the same domain only.
     """
 
     def __init__(
@@ -62,6 +105,7 @@ class MxTransport:
         port: int = 25,
         allow_private: bool = False,
         policy_of: PolicyOf = no_policy,
+        records_of: RecordsOf = no_records,
     ) -> None:
         self._hosts = MailHosts(resolver, allow_private=allow_private)
         self._options = options or SessionOptions()
@@ -69,6 +113,7 @@ class MxTransport:
         self._ehlo_name = ehlo_name or socket.gethostname()
         self._port = port
         self._policy_of = policy_of
+        self._records_of = records_of
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
@@ -77,7 +122,8 @@ class MxTransport:
         ehlo_name = message.ehlo_name or self._ehlo_name
         policy = self._policy_of(domain)
         enforced = policy if policy and policy.is_enforced else None
-        hosts = f"{domain} (MTA-STS)" if enforced else message.hosts or domain
+        demands = _Demands(enforced, self._records_of(domain))
+        hosts = f"{domain} ({demands})" if demands else message.hosts or domain
         key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
         has_same_hosts = True
 
@@ -85,10 +131,10 @@ class MxTransport:
             nonlocal has_same_hosts
             hosts = self._hosts.hosts_of(domain)
             has_same_hosts = message.hosts in ("", join_hosts(hosts))
-            session = self._connect(domain, hosts, key, enforced)
+            session = self._connect(domain, hosts, key, demands)
             # Whoever owns the domain may have changed its hosts since ``message.hosts`` was looked
             # up, and must not get the mail of others who have those
-            session.is_reusable = has_same_hosts or enforced is not None
+            session.is_reusable = has_same_hosts or bool(demands)
             return session
 
         outcome = self._pool.deliver(key, connect, message, commit)
@@ -101,25 +147,23 @@ class MxTransport:
         self._pool.close()
 
     def _connect(
-        self, domain: str, hosts: Sequence[str], key: SessionKey, policy: Policy | None
+        self, domain: str, hosts: Sequence[str], key: SessionKey, demands: _Demands
     ) -> SmtpSession:
-        """Return a session with the best host of a domain that opens one, under its policy."""
-        options = self._options
-        if policy:
-            options = replace(options, tls=TlsMode.REQUIRED, verify=True)
+        """Return a session with the best host that opens one and does what its domain demands."""
         failures: list[SessionFailed] = []
-        candidates = self._candidates(domain, hosts, key.source_address, policy)
+        candidates = self._candidates(domain, hosts, key.source_address, demands)
         for host, address in islice(candidates, MOST_ADDRESSES):
             try:
+                options = demands.options(host, self._options)
                 return open_session(
                     (address, self._port),
                     key.ehlo_name,
                     options,
                     source_address=key.source_address,
-                    host_name=host,
+                    host_name=options.tlsa.name if options.tlsa else host,
                 )
             except TlsFailed as error:
-                failures.append(_under_policy(error, domain) if policy else error)
+                failures.append(_explained(error, options, domain))
             except SessionFailed as error:
                 failures.append(error)
         if not failures:
@@ -132,18 +176,23 @@ class MxTransport:
         domain: str,
         hosts: Sequence[str],
         source_address: str | None,
-        policy: Policy | None,
+        demands: _Demands,
     ) -> Iterator[tuple[str, str]]:
         """Yield host name and IP address to try, without the hosts that a policy does not name."""
         candidates = self._hosts.addresses(domain, hosts, source_address)
-        return (each for each in candidates if policy is None or policy.allows(each[0]))
+        return (each for each in candidates if demands.allows(each[0]))
 
 
-def _under_policy(failure: TlsFailed, domain: str) -> SessionFailed:
-    """Return a failure that says whose policy required TLS."""
+def _explained(failure: TlsFailed, options: SessionOptions, domain: str) -> SessionFailed:
+    """Return a failure that says whose demand it was that required TLS."""
+    if options.tlsa:
+        reason = f"the TLSA records of {options.tlsa.name} require it"
+    elif options.policy:
+        reason = f"the MTA-STS policy of {domain} requires it"
+    else:
+        return failure
     outcome = failure.outcome
-    reply = f"{outcome.reply} (the MTA-STS policy of {domain} requires it)"
-    return SessionFailed(replace(outcome, reply=reply))
+    return SessionFailed(replace(outcome, reply=f"{outcome.reply} ({reason})"))
 
 
 def _failure_of(failures: Sequence[SessionFailed]) -> SessionFailed:

@@ -5,7 +5,7 @@ A failure here says nothing about the message, so it raises `SessionFailed` with
 against the message.
 
 Opportunistic TLS falls back to a new connection in the clear when the handshake fails, unless there
-are credentials to send.
+are credentials to send. Why it fell back is in the session (`tls_failure`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from functools import cache
 
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
+from chalicelib.delivery.dane.records import HostRecords
 from chalicelib.delivery.outcome import Retry, internal
 from chalicelib.delivery.transports.smtp_envelope import Extensions
 from chalicelib.delivery.transports.smtp_session import (
@@ -28,6 +29,10 @@ from chalicelib.delivery.transports.smtp_session import (
     broken_connection,
 )
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire, Timeouts
+
+_NO_STARTTLS = "starttls-not-supported"
+#: By OpenSSL's codes of X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH
+_KINDS = {10: "certificate-expired", 62: "certificate-host-mismatch"}
 
 
 class TlsMode(StrEnum):
@@ -50,13 +55,17 @@ class Credentials:
 class SessionOptions:
     """How to open and use the sessions of a transport.
 
-    `verify` checks the host's certificate. Credentials are sent in the clear only if `tls` is OFF.
+    `verify` checks the host's certificate by the trusted authorities, `tlsa` by TLSA records.
+    `policy` is the name of the policy that asks for either. Credentials are sent in the clear only
+    if `tls` is OFF.
     """
 
     tls: TlsMode = TlsMode.OPPORTUNISTIC
     verify: bool = False
     credentials: Credentials | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
+    tlsa: HostRecords | None = None
+    policy: str | None = None
 
 
 class SessionRefused(SessionFailed):
@@ -64,7 +73,11 @@ class SessionRefused(SessionFailed):
 
 
 class TlsFailed(SessionFailed):
-    """The connection could not be encrypted."""
+    """The connection could not be encrypted; `kind` says why as TLS reports do (RFC 8460 4.3)."""
+
+    def __init__(self, outcome: Retry, kind: str) -> None:
+        super().__init__(outcome)
+        self.kind = kind
 
 
 def open_session(
@@ -83,11 +96,14 @@ def open_session(
     name = host_name or address[0]
     try:
         return _open(address, name, ehlo_name, options, source_address)
-    except TlsFailed:
+    except TlsFailed as error:
         if options.tls is not TlsMode.OPPORTUNISTIC or options.credentials:
             raise
+        failure = error
     in_the_clear = replace(options, tls=TlsMode.OFF)
-    return _open(address, name, ehlo_name, in_the_clear, source_address)
+    session = _open(address, name, ehlo_name, in_the_clear, source_address)
+    session.tls_failure = failure.kind
+    return session
 
 
 def _open(
@@ -159,21 +175,35 @@ class _Opening:
     def _encrypt(self, host_name: str) -> None:
         if "STARTTLS" not in self._extensions:
             if self._options.tls is TlsMode.REQUIRED or self._options.credentials:
-                raise self._tls_failure("the remote host does not offer STARTTLS")
+                raise self._tls_failure("the remote host does not offer STARTTLS", _NO_STARTTLS)
             return
         try:
             reply = self._say("STARTTLS")
             if reply.code != 220:
-                raise self._tls_failure(f"STARTTLS was answered by {reply.code} {reply.text}")
+                text = f"STARTTLS was answered by {reply.code} {reply.text}"
+                raise self._tls_failure(text, _NO_STARTTLS)
             context = tls_context(self._options.verify)
             self._wire.start_tls(context, host_name, self._options.timeouts.command)
+            if self._options.tlsa and self._options.tlsa.records:
+                self._authenticate_host(self._options.tlsa)
+            elif self._options.verify:
+                self._wire.tls_policy = self._options.policy
             self._greet()
         except ConnectionLost as error:
-            raise self._tls_failure(str(error)) from error
+            raise self._tls_failure(str(error), _kind_of(error)) from error
 
-    def _tls_failure(self, reason: str) -> TlsFailed:
+    def _authenticate_host(self, tlsa: HostRecords) -> None:
+        from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
+
+        try:
+            authenticate(self._wire.certificates(), tlsa.records, tlsa.names)
+        except NotAuthenticated as error:
+            raise self._tls_failure(str(error), error.kind) from error
+        self._wire.tls_policy = self._options.policy
+
+    def _tls_failure(self, reason: str, kind: str) -> TlsFailed:
         text = internal("4.7.5", f"no TLS: {reason}")
-        return TlsFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
+        return TlsFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends), kind)
 
     def _authenticate(self, credentials: Credentials) -> None:
         """Log in by PLAIN (RFC 4616), or else by LOGIN."""
@@ -214,6 +244,14 @@ def tls_context(verify: bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _kind_of(error: ConnectionLost) -> str:
+    """Return the kind of a failed handshake, as TLS reports name it (RFC 8460 4.3)."""
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _KINDS.get(cause.verify_code, "certificate-not-trusted")
+    return "validation-failure"
 
 
 def _base64(*fields: bytes) -> str:

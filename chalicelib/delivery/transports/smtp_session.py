@@ -53,7 +53,8 @@ class SessionLost(SessionFailed):
 class SmtpSession:
     """An open session. One thread at a time may use it.
 
-    `is_reusable` says whether it may serve another message after the first one.
+    `is_reusable` says whether it may serve another message after the first one. `tls_failure` is
+    the kind of failure because of which it is in the clear, empty if there was none.
     """
 
     def __init__(self, wire: SmtpWire, extensions: Extensions, timeouts: Timeouts) -> None:
@@ -64,6 +65,7 @@ class SmtpSession:
         self._is_clean = True  # between messages, as far as is known
         self.is_open = True
         self.is_reusable = True
+        self.tls_failure = ""
         self.messages = 0
         self.last_used = monotonic()
 

@@ -26,10 +26,14 @@ MOST_LINES = 128
 """Lines in one reply."""
 
 _REPLY_LINE = re.compile(rb"([2-5]\d\d)(?:([- ])(.*))?", re.DOTALL)
+_DER = 2  # the ssl module's number of the encoding, which has no public name
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _BLOCK = 262_144
 _RECEIVE = 8_192
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+Ends = tuple[str, str | None, str, str | None]
+"""The remote IP, the TLS version, the local IP, and the policy that authenticated the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class Reply(NamedTuple):
 class SmtpWire:
     """A connected socket that speaks in commands and replies; every method may block."""
 
-    __slots__ = ("_buffer", "_poll", "_socket", "ip_address", "sending_ip", "tls")
+    __slots__ = ("_buffer", "_poll", "_socket", "ip_address", "sending_ip", "tls", "tls_policy")
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -82,11 +86,12 @@ class SmtpWire:
         self.ip_address: str = connection.getpeername()[0]
         self.sending_ip: str = connection.getsockname()[0]
         self.tls: str | None = None
+        self.tls_policy: str | None = None
 
     @property
-    def ends(self) -> tuple[str, str | None, str]:
-        """Return what an outcome holds of the connection: remote IP, TLS version, local IP."""
-        return self.ip_address, self.tls, self.sending_ip
+    def ends(self) -> Ends:
+        """Return what an outcome holds of the connection."""
+        return self.ip_address, self.tls, self.sending_ip, self.tls_policy
 
     def send(self, data: bytes | memoryview, seconds: float) -> None:
         """Send all of `data` within that many seconds."""
@@ -152,6 +157,16 @@ class SmtpWire:
             raise ConnectionLost(f"the TLS handshake failed: {_text_of(error)}") from error
         self._socket = tls_socket
         self.tls = tls_socket.version()
+
+    def certificates(self) -> list[bytes]:
+        """Return the certificates that the host showed, as DER, its own first."""
+        chain = getattr(self._socket, "get_unverified_chain", None)
+        if chain:  # from Python 3.13
+            return list(chain())
+        # The ssl module has had it since 3.10, under this name
+        inner = getattr(self._socket, "_sslobj", None)
+        chain = inner.get_unverified_chain() if inner else None
+        return [each.public_bytes(_DER) for each in chain or ()]
 
     def close(self) -> None:
         """Close the connection without QUIT."""

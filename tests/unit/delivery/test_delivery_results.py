@@ -87,6 +87,18 @@ def test_a_delivery_event_has_all_fields() -> None:
     assert event_id.isdigit()
 
 
+@pytest.mark.parametrize(
+    ("tls", "policy", "text"),
+    [(None, None, ""), ("TLSv1.3", None, "1"), ("TLSv1.3", "dane", "dane")],
+)
+def test_an_event_says_how_the_message_left_over_tls(
+    tls: str | None, policy: str | None, text: str
+) -> None:
+    outcome = replace(DELIVERED, tls=tls, tls_policy=policy)
+    (event,) = results_of(batch_of(1), {0: entry(outcome)}).events
+    assert event["outbound_tls"] == text
+
+
 @pytest.mark.parametrize("outcome", [DELIVERED, DEFERRED, REFUSED])
 def test_an_event_names_the_pool_and_ip_of_its_attempt(outcome: Outcome) -> None:
     batch = batch_of(1)

@@ -42,6 +42,7 @@ def test_the_stored_form_names_the_kind_of_outcome() -> None:
         "ip_address": "192.0.2.1",
         "tls": None,
         "sending_ip": None,
+        "tls_policy": None,
     }
 
 

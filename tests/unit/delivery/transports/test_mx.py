@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
@@ -266,6 +267,32 @@ def test_mail_leaves_where_a_policy_is_not_enforced(mode: Mode) -> None:
 def test_a_session_without_checks_is_not_used_for_a_domain_with_a_policy() -> None:
     with ScriptedServer() as server:
         transport = under_policy(Mode.ENFORCE, "localhost", server.port)
+        shared = [
+            replace(message(domain), hosts="localhost") for domain in ("example.org", "example.net")
+        ]
+        outcomes = [transport.deliver(each, commit_at_once) for each in shared]
+        transport.close()
+    assert [type(each) for each in outcomes] == [Delivered, Retry]
+
+
+def test_a_session_without_checks_is_not_used_for_a_domain_with_tlsa_records() -> None:
+    """Two domains have the same host; only the zone of one of them is signed."""
+    host = HostRecords("localhost", (TlsaRecord(3, 1, 1, bytes(32)),), ("localhost",))
+    records = {"example.net": DomainRecords({"localhost": host})}
+    resolver = FakeResolver(
+        {
+            **{(name, "MX"): ["10 localhost."] for name in ("example.net", "example.org")},
+            ("localhost", "A"): ["127.0.0.1"],
+        }
+    )
+    with ScriptedServer() as server:
+        transport = MxTransport(
+            resolver,
+            OPTIONS,
+            port=server.port,
+            allow_private=True,
+            records_of=lambda domain: records.get(domain, NOTHING),
+        )
         shared = [
             replace(message(domain), hosts="localhost") for domain in ("example.org", "example.net")
         ]
