@@ -268,7 +268,8 @@ def test_a_session_without_checks_is_not_used_for_a_domain_with_a_policy() -> No
     with ScriptedServer() as server:
         transport = under_policy(Mode.ENFORCE, "localhost", server.port)
         shared = [
-            replace(message(domain), hosts="localhost") for domain in ("example.org", "example.net")
+            replace(message(domain), hosts="localhost", path="host.test|")
+            for domain in ("example.org", "example.net")
         ]
         outcomes = [transport.deliver(each, commit_at_once) for each in shared]
         transport.close()
@@ -294,7 +295,8 @@ def test_a_session_without_checks_is_not_used_for_a_domain_with_tlsa_records() -
             records_of=lambda domain: records.get(domain, NOTHING),
         )
         shared = [
-            replace(message(domain), hosts="localhost") for domain in ("example.org", "example.net")
+            replace(message(domain), hosts="localhost", path="host.test|")
+            for domain in ("example.org", "example.net")
         ]
         outcomes = [transport.deliver(each, commit_at_once) for each in shared]
         transport.close()
