@@ -263,6 +263,16 @@ def send_seeds(event: Any) -> None:
     send_due(clock.now_ms())
 
 
+@app.schedule(Rate(1, unit=Rate.HOURS), name="send_tls_reports")
+def send_tls_reports(event: Any) -> None:
+    """Send the TLS reports of the day before to the domains that want them."""
+    from chalicelib.core import clock
+    from chalicelib.delivery.tls_reports.sending import send_due
+    from chalicelib.transmissions.system_mail import send_message
+
+    send_due(clock.now_ms(), send_message)
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="roll_up_metrics")
 def roll_up_metrics(event: Any) -> None:
     """Add pending deltas to the counters of metrics, of seeded campaigns and of the usage."""
@@ -300,6 +310,7 @@ SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
     "erase_recipients": erase_recipients,
     "reverify_domains": reverify_domains,
     "send_seeds": send_seeds,
+    "send_tls_reports": send_tls_reports,
     "clean_up": clean_up,
     "roll_up_metrics": roll_up_metrics,
 }

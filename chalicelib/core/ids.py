@@ -27,6 +27,13 @@ def transmission_id() -> str:
     return str(_SPREAD_FROM + passed_ms * 1_000_000 + secrets.randbelow(1_000_000))
 
 
+def repeatable_transmission_id(moment_ms: int, text: str) -> str:
+    """Derive the id of a transmission that the service itself makes of ``text`` at a moment."""
+    digest = hashlib.sha256(text.encode()).digest()
+    number = int.from_bytes(digest[:8], "big") % 1_000_000
+    return str(_SPREAD_FROM + (moment_ms - _EPOCH_MS) * 1_000_000 + number)
+
+
 def is_spread(transmission: str) -> bool:
     """Tell whether the data of a transmission is spread over partitions (``message_keys``)."""
     return transmission.isdecimal() and int(transmission) >= _SPREAD_FROM

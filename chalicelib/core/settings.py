@@ -298,6 +298,11 @@ class Settings:
         " `mx` transport. Only with resolvers that validate DNSSEC and that nobody can come"
         " between, such as one on the same machine (`DNS_SERVERS`)",
     )
+    tls_reports: bool = _setting(
+        True,
+        "Send each domain that asks for it a daily report on how mail reached its hosts by TLS"
+        " (TLS-RPT, RFC 8460), with the `mx` transport",
+    )
     smarthost: str = _setting(
         "localhost:25", "Host and port of the smarthost, for the `smtp` transport"
     )

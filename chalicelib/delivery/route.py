@@ -12,6 +12,7 @@ from functools import cache
 from chalicelib.core import clock
 from chalicelib.core.settings import Settings, settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.tls_reports.counting import session_counts
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smtp_opening import Credentials, SessionOptions, TlsMode
@@ -57,9 +58,10 @@ def is_direct(route: Route) -> bool:
 
 
 def close_transports() -> None:
-    """Close the idle connections of this process, each with QUIT."""
+    """Close the idle connections of this process, each with QUIT, and store what was counted."""
     for each in _transports:
         each.close()
+    session_counts.flush()
     _transports.clear()
     _transport.cache_clear()
 
@@ -121,7 +123,7 @@ def _mx(current: Settings) -> Transport:
     from chalicelib.delivery.dane.lookup import Dane, validating
     from chalicelib.delivery.mta_sts.service import policy_of
     from chalicelib.delivery.shaping.limits import connections_of
-    from chalicelib.delivery.transports.mx import MxTransport, no_policy, no_records
+    from chalicelib.delivery.transports.mx import MxTransport, ignore, no_policy, no_records
 
     options = SessionOptions(timeouts=_timeouts(current))
     limits = PoolLimits(connections=connections_of)
@@ -137,6 +139,7 @@ def _mx(current: Settings) -> Transport:
         allow_private=current.allow_private_addresses,
         policy_of=policy_of if current.mta_sts else no_policy,
         records_of=records_of,
+        observe=session_counts.count if current.tls_reports else ignore,
     )
 
 

@@ -1,4 +1,4 @@
-"""Send mail from the service itself, such as verification mail, as account 0.
+"""Send mail from the service itself, such as verification mail and TLS reports, as account 0.
 
 Account 0 and its sending domain, ``SYSTEM_DOMAIN``, come with the deployment. System mail skips the
 suppression list: a mailbox is often asked to verify a domain before it exists, so that the first
@@ -7,7 +7,7 @@ mail to it bounces, and the person who asks cannot reach the suppression list of
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.core import clock, ids
 from chalicelib.core.scope import SYSTEM_ACCOUNT
@@ -26,10 +26,22 @@ def send(*, to: str, subject: str, text: str) -> None:
 
     Raises :class:`ServiceError` when it is refused.
     """
-    domain = settings().system_domain
-    sender = find_sender(SYSTEM_ACCOUNT, None, domain)
+    content = {"from": f"{LOCAL_PART}@{settings().system_domain}", "subject": subject, "text": text}
+    _submit(to, ids.transmission_id(), content=content)
+
+
+def send_message(to: str, message: bytes, transmission_id: str) -> None:
+    """Send a message that is complete but for its signature; with the same id it is sent once.
+
+    Raises :class:`ServiceError` when it is refused.
+    """
+    _submit(to, transmission_id, raw=message)
+
+
+def _submit(to: str, transmission_id: str, **content: Any) -> None:
+    sender = find_sender(SYSTEM_ACCOUNT, None, settings().system_domain)
     transmission = Transmission(
-        id=ids.transmission_id(),
+        id=transmission_id,
         account_id=SYSTEM_ACCOUNT,
         subaccount_id=None,
         created_ms=clock.now_ms(),
@@ -43,6 +55,6 @@ def send(*, to: str, subject: str, text: str) -> None:
             "ip_pool": sender.ip_pool(None),
         },
         resolved=True,
-        content={"from": f"{LOCAL_PART}@{domain}", "subject": subject, "text": text},
+        **content,
     )
     submit(transmission, RequestRecipients([encode({"email": to})]), sender.plan_allowance)

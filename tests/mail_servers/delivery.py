@@ -14,7 +14,7 @@ from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.mta_sts.policy import Policy
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
-from chalicelib.delivery.transports.mx import MxTransport
+from chalicelib.delivery.transports.mx import MxTransport, Observe, ignore
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
 from chalicelib.delivery.transports.smtp_opening import SessionOptions
 from chalicelib.delivery.transports.smtp_wire import Timeouts
@@ -30,7 +30,7 @@ _DNS = {("inbox.test", "MX"): ["10 localhost."], ("localhost", "A"): ["127.0.0.1
 
 
 @contextmanager
-def mx(port: int, policy: Policy | None = None) -> Iterator[MxTransport]:
+def mx(port: int, policy: Policy | None = None, observe: Observe = ignore) -> Iterator[MxTransport]:
     """Open the `mx` transport; the mail host of inbox.test is localhost at `port`.
 
     All domains have the MTA-STS policy.
@@ -42,6 +42,7 @@ def mx(port: int, policy: Policy | None = None) -> Iterator[MxTransport]:
         port=port,
         allow_private=True,
         policy_of=lambda _: policy,
+        observe=observe,
     )
     try:
         yield transport

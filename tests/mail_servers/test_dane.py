@@ -23,8 +23,17 @@ from chalicelib.delivery.dane.lookup import Dane, validating
 from chalicelib.delivery.dane.records import DomainRecords, HostRecords, Unknown
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Retry
+from chalicelib.delivery.tls_reports.session_result import (
+    DNSSEC_INVALID,
+    HOST_MISMATCH,
+    NO_STARTTLS,
+    NOT_TRUSTED,
+    SUCCESS,
+    TLSA,
+    SessionResult,
+)
 from chalicelib.delivery.transports import commit_at_once
-from chalicelib.delivery.transports.mx import MxTransport, no_policy, no_records
+from chalicelib.delivery.transports.mx import MxTransport, Observe, ignore, no_policy, no_records
 from tests.mail_servers.certificates import HOST
 from tests.mail_servers.delivery import OPTIONS
 from tests.mail_servers.mailbox import message
@@ -120,7 +129,12 @@ def host_of(name: str, port: int, record: str = "") -> list[str]:
 
 
 def transport(
-    resolver: dns.resolver.Resolver, port: int, policy: Policy | None = None, *, dane: bool = True
+    resolver: dns.resolver.Resolver,
+    port: int,
+    policy: Policy | None = None,
+    *,
+    dane: bool = True,
+    observe: Observe = ignore,
 ) -> MxTransport:
     return MxTransport(
         resolver,
@@ -130,6 +144,7 @@ def transport(
         allow_private=True,
         policy_of=(lambda _: policy) if policy else no_policy,
         records_of=Dane(resolver, port).of if dane else no_records,
+        observe=observe,
     )
 
 
@@ -254,6 +269,30 @@ def test_a_record_that_cannot_be_used_leaves_the_mta_sts_policy_in_force(
     policy = Policy(Mode.ENFORCE, ("mx.unusable.signed.test",), 60)
     outcome = deliver(resolver, postfix, "unusable.signed.test", "TLS self-signed", policy)
     assert "the MTA-STS policy of unusable.signed.test requires it" in outcome.reply
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("digest", SUCCESS),
+        ("other", NOT_TRUSTED),
+        ("chain-names", HOST_MISMATCH),
+        ("clear", NO_STARTTLS),
+        (FORGED, DNSSEC_INVALID),
+    ],
+)
+def test_each_session_is_counted_with_its_result(
+    postfix: Postfix, resolver: dns.resolver.Resolver, records: dict[str, str], name: str, kind: str
+) -> None:
+    port = postfix.ports[BY_NAME[name].port if name in BY_NAME else "TLS"]
+    results: list[SessionResult] = []
+    open_transport = transport(resolver, port, observe=results.append)
+    open_transport.deliver(message(recipient=f"ben@{name}.signed.test"), commit_at_once)
+    open_transport.close()
+    (result,) = results
+    assert (result.domain, result.host) == (f"{name}.signed.test", f"mx.{name}.signed.test")
+    assert (result.policy_type, result.kind) == (TLSA, kind)
+    assert result.policy == (() if name == FORGED else (records[name],))
 
 
 def test_without_the_setting_records_are_not_looked_at(

@@ -9,6 +9,16 @@ import pytest
 
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.tls_reports.session_result import (
+    EXPIRED,
+    HOST_MISMATCH,
+    NO_POLICY,
+    NO_STARTTLS,
+    NOT_TRUSTED,
+    STS,
+    SUCCESS,
+    SessionResult,
+)
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode, tls_context
 from tests.mail_servers.delivery import TIMEOUTS, mx, smarthost
@@ -18,6 +28,7 @@ from tests.mail_servers.postfix import Postfix
 from tests.mail_servers.test_contents import assert_stored
 
 ENFORCED = Policy(Mode.ENFORCE, ("localhost",), 60)
+TESTED = Policy(Mode.TESTING, ("localhost",), 60)
 VERIFIED = SessionOptions(tls=TlsMode.REQUIRED, verify=True, timeouts=TIMEOUTS)
 _CERTIFICATES = ["TLS", "TLS required", "TLS self-signed", "TLS expired", "TLS wrong host"]
 
@@ -125,3 +136,54 @@ def test_mail_waits_while_the_host_breaks_its_domains_policy(
     with mx(postfix.ports[port], ENFORCED) as transport:
         outcome = transport.deliver(original, commit_at_once)
     _assert_waits(postfix, original, outcome, reason)
+
+
+KINDS = [
+    ("TLS", SUCCESS),
+    ("TLS 1.3 only", SUCCESS),
+    ("TLS self-signed", NOT_TRUSTED),
+    ("TLS expired", EXPIRED),
+    ("TLS wrong host", HOST_MISMATCH),
+    ("all extensions", NO_STARTTLS),
+]
+
+
+@pytest.mark.usefixtures("_trust")
+@pytest.mark.parametrize(("port", "kind"), KINDS)
+def test_a_policy_that_is_tested_lets_mail_through_and_is_told_what_it_would_hold_back(
+    postfix: Postfix, port: str, kind: str
+) -> None:
+    original = message()
+    results: list[SessionResult] = []
+    with mx(postfix.ports[port], TESTED, results.append) as transport:
+        outcome = transport.deliver(original, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert (outcome.tls is None) is (kind == NO_STARTTLS)
+    assert_stored(postfix.mailbox, original)
+    about = ("localhost", "127.0.0.1", TESTED.lines, TESTED.hosts)
+    assert results == [SessionResult("inbox.test", STS, kind, *about)]
+
+
+@pytest.mark.usefixtures("_trust")
+@pytest.mark.parametrize(("port", "kind"), KINDS)
+def test_each_session_under_an_enforced_policy_is_counted_with_its_result(
+    postfix: Postfix, port: str, kind: str
+) -> None:
+    results: list[SessionResult] = []
+    with mx(postfix.ports[port], ENFORCED, results.append) as transport:
+        outcome = transport.deliver(message(), commit_at_once)
+    assert isinstance(outcome, Delivered) is (kind == SUCCESS)
+    about = ("localhost", "127.0.0.1", ENFORCED.lines, ENFORCED.hosts)
+    assert results == [SessionResult("inbox.test", STS, kind, *about)]
+
+
+@pytest.mark.parametrize(("port", "kind"), [("TLS self-signed", SUCCESS), KINDS[-1]])
+def test_without_a_policy_any_encryption_is_a_success(
+    postfix: Postfix, port: str, kind: str
+) -> None:
+    results: list[SessionResult] = []
+    with mx(postfix.ports[port], observe=results.append) as transport:
+        for _ in range(2):
+            assert isinstance(transport.deliver(message(), commit_at_once), Delivered)
+    about = ("localhost", "127.0.0.1")
+    assert results == [SessionResult("inbox.test", NO_POLICY, kind, *about)]

@@ -26,6 +26,8 @@ from chalicelib.core.due import Due
 from chalicelib.core.lambda_events import scheduled_event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.delivery.tls_reports import store as tls_sessions
+from chalicelib.delivery.tls_reports.session_result import NO_POLICY, SUCCESS, SessionResult
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream
@@ -215,6 +217,24 @@ def _journal(number: int) -> Path:
     return Path(settings().delivery_journal) / f"{_transmission_id(number)}-0.jsonl"
 
 
+def count_a_session(number: int, at_ms: int) -> None:
+    """Let a report be due about a domain that wants it by mail."""
+    name = _reported_domain(number)
+    tls_sessions.add("2026-01-31", SessionResult(name, NO_POLICY, SUCCESS), 1)
+    due.add(Due("tls-reports", at_ms, f"2026-01-31#{name}"))
+
+
+def reports_of(number: int, queue_messages: Queued) -> int:
+    """Count the transmissions with the report about a domain."""
+    header = f"TLS-Report-Domain: {_reported_domain(number)}\r\n".encode()
+    sends = queue_messages["small-sends"]
+    return len({each.head["transmission"] for each in sends if header in each.payload()})
+
+
+def _reported_domain(number: int) -> str:
+    return f"reported{number}.test"
+
+
 WORK = {
     "start_transmissions": Work("transmissions", schedule_transmission, is_started, True),
     "advance_warmup": Work("ip-warmup", warm_up, stage_of, 2),
@@ -224,6 +244,7 @@ WORK = {
         "sending-domains", register_domains, what_became_of_domains, (True, True, True)
     ),
     "send_seeds": Work("seeding", begin_seeding, seeds_of, {0}, late={0, 1, 2, 3}),
+    "send_tls_reports": Work("tls-reports", count_a_session, reports_of, 1),
     "roll_up_metrics": Work("", record_an_event, counted_of, {1}),
     "clean_up": Work("", leave_a_journal, is_left, False),
 }
@@ -247,8 +268,12 @@ def time(
     for number in range(MOST_REQUESTS):
         record = txt_record(PAIR.public_b64)
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
+        reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
+        zone.set(f"_smtp._tls.{_reported_domain(number)}", reports)
     with moving_clock(NOON / 1000) as moving:
         make_account()
+        make_account(0)
+        assert domains.create(domain(settings().system_domain, account=0))
         yield moving
     warmup.clear_cache()
 

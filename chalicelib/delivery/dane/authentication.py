@@ -24,6 +24,7 @@ from cryptography.x509.oid import ExtensionOID, NameOID
 
 from chalicelib.core import clock
 from chalicelib.delivery.dane.records import Selector, TlsaRecord, Usage
+from chalicelib.delivery.tls_reports.session_result import EXPIRED, HOST_MISMATCH, NOT_TRUSTED
 
 _DIGESTS = {1: hashlib.sha256, 2: hashlib.sha512}
 
@@ -88,12 +89,12 @@ def authenticate(
     """
     certificates = [Certificate(der) for der in chain]
     if not certificates:
-        raise NotAuthenticated("the host showed no certificate", "certificate-not-trusted")
+        raise NotAuthenticated("the host showed no certificate", NOT_TRUSTED)
     try:
         _authenticate(certificates, list(records), names)
     except (ValueError, x509.InvalidVersion, x509.DuplicateExtension) as error:
         text = f"a certificate of the host cannot be read: {error}"
-        raise NotAuthenticated(text, "certificate-not-trusted") from error
+        raise NotAuthenticated(text, NOT_TRUSTED) from error
 
 
 def _authenticate(
@@ -108,7 +109,7 @@ def _authenticate(
             _check_path(certificates[: above + 1], names)
             return
     text = "no TLSA record matches the certificates of the host"
-    raise NotAuthenticated(text, "certificate-not-trusted")
+    raise NotAuthenticated(text, NOT_TRUSTED)
 
 
 def _matches_record(certificate: Certificate, record: TlsaRecord) -> bool:
@@ -122,19 +123,19 @@ def _check_path(path: Sequence[Certificate], names: Sequence[str]) -> None:
     now = datetime.fromtimestamp(clock.now(), UTC)
     for each in path:
         if not each.x509.not_valid_before_utc <= now <= each.x509.not_valid_after_utc:
-            raise NotAuthenticated("a certificate of the host has expired", "certificate-expired")
+            raise NotAuthenticated("a certificate of the host has expired", EXPIRED)
     for certificate, issuer in pairwise(path):
         if not issuer.is_authority():
             text = "a certificate of the host was issued by one that is no authority"
-            raise NotAuthenticated(text, "certificate-not-trusted")
+            raise NotAuthenticated(text, NOT_TRUSTED)
         try:
             certificate.x509.verify_directly_issued_by(issuer.x509)
         except (InvalidSignature, TypeError, ValueError) as error:
             text = "the certificates of the host do not lead to the one in its TLSA record"
-            raise NotAuthenticated(text, "certificate-not-trusted") from error
+            raise NotAuthenticated(text, NOT_TRUSTED) from error
     if not any(_is_name(pattern, name) for pattern in path[0].names() for name in names):
         text = f"the certificate is not for {names[0]}"
-        raise NotAuthenticated(text, "certificate-host-mismatch")
+        raise NotAuthenticated(text, HOST_MISMATCH)
 
 
 def _is_name(pattern: str, name: str) -> bool:

@@ -32,6 +32,9 @@ class TlsaRecord:
     matching: int
     data: bytes
 
+    def __str__(self) -> str:
+        return f"{self.usage} {self.selector} {self.matching} {self.data.hex()}"
+
     @property
     def is_usable(self) -> bool:
         """Whether the record can authenticate a mail host (RFC 7672 2.1.1, 3.1)."""

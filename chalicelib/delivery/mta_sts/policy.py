@@ -43,6 +43,12 @@ class Policy:
         """Whether mail must wait rather than go to a host that breaks the policy."""
         return self.mode is Mode.ENFORCE
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The fields of the policy, as its domain publishes them."""
+        hosts = (f"mx: {host}" for host in self.hosts)
+        return ("version: STSv1", f"mode: {self.mode}", *hosts, f"max_age: {self.max_age}")
+
     def allows(self, host: str) -> bool:
         """Tell whether a mail host is named; ``*.`` stands for one label (RFC 8461 4.1)."""
         name = host.lower().rstrip(".")

@@ -20,9 +20,19 @@ from itertools import islice
 
 from chalicelib.core import domain_names
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE
-from chalicelib.delivery.dane.records import NOTHING, DomainRecords, Unknown
-from chalicelib.delivery.mta_sts.policy import Policy
+from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, Unknown
+from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
+from chalicelib.delivery.tls_reports.session_result import (
+    DNSSEC_INVALID,
+    INVALID,
+    NO_POLICY,
+    NO_STARTTLS,
+    STS,
+    SUCCESS,
+    TLSA,
+    SessionResult,
+)
 from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
 from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
@@ -44,6 +54,9 @@ MOST_ADDRESSES = 5
 RecordsOf = Callable[[str], DomainRecords]
 """Returns what is published for DANE about the mail hosts of a domain."""
 
+Observe = Callable[[SessionResult], None]
+"""Takes note of how a session ended, as far as TLS goes."""
+
 PolicyOf = Callable[[str], Policy | None]
 """Returns the MTA-STS policy of a domain (in A-labels, lower case)."""
 
@@ -58,12 +71,29 @@ def no_records(_: str) -> DomainRecords:
     return NOTHING
 
 
+def ignore(_: SessionResult) -> None:
+    """Do not count sessions, for a transport that makes no TLS reports."""
+
+
+class _UnknownRecords(SessionFailed):
+    """It cannot be told whether a host has TLSA records."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Demands:
-    """What the recipient's domain demands of its hosts, by MTA-STS and by DANE."""
+    """What the recipient's domain demands of its hosts, by MTA-STS and by DANE.
 
-    policy: Policy | None
+    Of a policy that is not enforced nothing is demanded.
+    """
+
+    domain: str
+    sts: Policy | None
     records: DomainRecords
+
+    @property
+    def policy(self) -> Policy | None:
+        """The MTA-STS policy, if it is enforced."""
+        return self.sts if self.sts and self.sts.is_enforced else None
 
     def __bool__(self) -> bool:
         return self.policy is not None or self.records.protects
@@ -76,11 +106,27 @@ class _Demands:
         """Tell whether mail may go to a host that keeps to the rest."""
         return self.policy is None or self.policy.allows(host)
 
+    def is_tested(self, host: str) -> bool:
+        """Tell whether a policy that is not enforced wants to know if a host keeps to it."""
+        is_testing = self.sts is not None and self.sts.mode is Mode.TESTING
+        return is_testing and not self.records.of(host)
+
+    def result(self, kind: str, host: str = "", sending_ip: str = "") -> SessionResult:
+        """Return how a session ended, for the report to the domain."""
+        tlsa = self.records.of(host) if host else None
+        about = (kind, host, sending_ip)
+        if tlsa:
+            records = map(str, tlsa.records) if isinstance(tlsa, HostRecords) else ()
+            return SessionResult(self.domain, TLSA, *about, tuple(records))
+        if self.sts and self.sts.mode is not Mode.NONE:
+            return SessionResult(self.domain, STS, *about, self.sts.lines, self.sts.hosts)
+        return SessionResult(self.domain, NO_POLICY, *about)
+
     def options(self, host: str, options: SessionOptions) -> SessionOptions:
         """Return how to open a session with a host; raises SessionFailed if that is not known."""
         tlsa = self.records.of(host)
         if isinstance(tlsa, Unknown):
-            raise SessionFailed(Retry(451, internal("4.7.5", tlsa.reason), DNS_FAILURE))
+            raise _UnknownRecords(Retry(451, internal("4.7.5", tlsa.reason), DNS_FAILURE))
         if tlsa and (tlsa.records or not self.policy):
             return replace(options, tls=TlsMode.REQUIRED, tlsa=tlsa, policy=DANE)
         if self.policy:
@@ -106,6 +152,7 @@ class MxTransport:
         allow_private: bool = False,
         policy_of: PolicyOf = no_policy,
         records_of: RecordsOf = no_records,
+        observe: Observe = ignore,
     ) -> None:
         self._hosts = MailHosts(resolver, allow_private=allow_private)
         self._options = options or SessionOptions()
@@ -114,15 +161,14 @@ class MxTransport:
         self._port = port
         self._policy_of = policy_of
         self._records_of = records_of
+        self._observe = observe
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
         name = message.recipient.rpartition("@")[2].lower()
         domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
-        policy = self._policy_of(domain)
-        enforced = policy if policy and policy.is_enforced else None
-        demands = _Demands(enforced, self._records_of(domain))
+        demands = _Demands(domain, self._policy_of(domain), self._records_of(domain))
         hosts = f"{domain} ({demands})" if demands else message.hosts or domain
         key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
         has_same_hosts = True
@@ -131,7 +177,7 @@ class MxTransport:
             nonlocal has_same_hosts
             hosts = self._hosts.hosts_of(domain)
             has_same_hosts = message.hosts in ("", join_hosts(hosts))
-            session = self._connect(domain, hosts, key, demands)
+            session = self._connect(hosts, key, demands)
             # Whoever owns the domain may have changed its hosts since ``message.hosts`` was looked
             # up, and must not get the mail of others who have those
             session.is_reusable = has_same_hosts or bool(demands)
@@ -146,40 +192,71 @@ class MxTransport:
         """Close every idle connection."""
         self._pool.close()
 
-    def _connect(
-        self, domain: str, hosts: Sequence[str], key: SessionKey, demands: _Demands
-    ) -> SmtpSession:
+    def _connect(self, hosts: Sequence[str], key: SessionKey, demands: _Demands) -> SmtpSession:
         """Return a session with the best host that opens one and does what its domain demands."""
         failures: list[SessionFailed] = []
-        candidates = self._candidates(domain, hosts, key.source_address, demands)
+        candidates = self._candidates(hosts, key.source_address, demands)
         for host, address in islice(candidates, MOST_ADDRESSES):
             try:
-                options = demands.options(host, self._options)
-                return open_session(
-                    (address, self._port),
-                    key.ehlo_name,
-                    options,
-                    source_address=key.source_address,
-                    host_name=options.tlsa.name if options.tlsa else host,
-                )
-            except TlsFailed as error:
-                failures.append(_explained(error, options, domain))
+                return self._open(host, address, key, demands)
             except SessionFailed as error:
                 failures.append(error)
         if not failures:
-            text = internal("4.7.5", f"the MTA-STS policy of {domain} names none of its mail hosts")
-            raise SessionFailed(Retry(454, text, SOFT_BOUNCE))
+            self._observe(demands.result(INVALID))
+            text = f"the MTA-STS policy of {demands.domain} names none of its mail hosts"
+            raise SessionFailed(Retry(454, internal("4.7.5", text), SOFT_BOUNCE))
         raise _failure_of(failures)
 
+    def _open(self, host: str, address: str, key: SessionKey, demands: _Demands) -> SmtpSession:
+        """Return a session with a host, and count how it fares by TLS; raises SessionFailed."""
+        try:
+            options = demands.options(host, self._options)
+            session, failure = self._tested(host, address, key, demands)
+            session = session or self._session(host, address, key, options)
+        except TlsFailed as error:
+            self._observe(demands.result(error.kind, host, error.outcome.sending_ip or ""))
+            raise _explained(error, options, demands.domain) from error
+        except _UnknownRecords as error:
+            self._observe(demands.result(DNSSEC_INVALID, host))
+            raise error
+        failure = failure or session.tls_failure
+        kind = failure or (SUCCESS if session.is_encrypted else NO_STARTTLS)
+        self._observe(demands.result(kind, host, session.sending_ip))
+        return session
+
+    def _tested(
+        self, host: str, address: str, key: SessionKey, demands: _Demands
+    ) -> tuple[SmtpSession | None, str]:
+        """Return a session as a policy that is being tested wants it, or why there is none.
+
+        Its domain wants to know what an enforced policy would hold back (RFC 8461 5).
+        """
+        if not demands.is_tested(host):
+            return None, ""
+        if demands.sts and not demands.sts.allows(host):
+            return None, INVALID
+        try:
+            options = replace(self._options, tls=TlsMode.REQUIRED, verify=True)
+            return self._session(host, address, key, options), ""
+        except TlsFailed as error:
+            return None, error.kind
+
+    def _session(
+        self, host: str, address: str, key: SessionKey, options: SessionOptions
+    ) -> SmtpSession:
+        return open_session(
+            (address, self._port),
+            key.ehlo_name,
+            options,
+            source_address=key.source_address,
+            host_name=options.tlsa.name if options.tlsa else host,
+        )
+
     def _candidates(
-        self,
-        domain: str,
-        hosts: Sequence[str],
-        source_address: str | None,
-        demands: _Demands,
+        self, hosts: Sequence[str], source_address: str | None, demands: _Demands
     ) -> Iterator[tuple[str, str]]:
         """Yield host name and IP address to try, without the hosts that a policy does not name."""
-        candidates = self._hosts.addresses(domain, hosts, source_address)
+        candidates = self._hosts.addresses(demands.domain, hosts, source_address)
         return (each for each in candidates if demands.allows(each[0]))
 
 

@@ -22,6 +22,13 @@ from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.dane.records import HostRecords
 from chalicelib.delivery.outcome import Retry, internal
+from chalicelib.delivery.tls_reports.session_result import (
+    EXPIRED,
+    HOST_MISMATCH,
+    INVALID,
+    NO_STARTTLS,
+    NOT_TRUSTED,
+)
 from chalicelib.delivery.transports.smtp_envelope import Extensions
 from chalicelib.delivery.transports.smtp_session import (
     SessionFailed,
@@ -30,9 +37,8 @@ from chalicelib.delivery.transports.smtp_session import (
 )
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire, Timeouts
 
-_NO_STARTTLS = "starttls-not-supported"
 #: By OpenSSL's codes of X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH
-_KINDS = {10: "certificate-expired", 62: "certificate-host-mismatch"}
+_KINDS = {10: EXPIRED, 62: HOST_MISMATCH}
 
 
 class TlsMode(StrEnum):
@@ -175,13 +181,13 @@ class _Opening:
     def _encrypt(self, host_name: str) -> None:
         if "STARTTLS" not in self._extensions:
             if self._options.tls is TlsMode.REQUIRED or self._options.credentials:
-                raise self._tls_failure("the remote host does not offer STARTTLS", _NO_STARTTLS)
+                raise self._tls_failure("the remote host does not offer STARTTLS", NO_STARTTLS)
             return
         try:
             reply = self._say("STARTTLS")
             if reply.code != 220:
                 text = f"STARTTLS was answered by {reply.code} {reply.text}"
-                raise self._tls_failure(text, _NO_STARTTLS)
+                raise self._tls_failure(text, NO_STARTTLS)
             context = tls_context(self._options.verify)
             self._wire.start_tls(context, host_name, self._options.timeouts.command)
             if self._options.tlsa and self._options.tlsa.records:
@@ -250,8 +256,8 @@ def _kind_of(error: ConnectionLost) -> str:
     """Return the kind of a failed handshake, as TLS reports name it (RFC 8460 4.3)."""
     cause = error.__cause__
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return _KINDS.get(cause.verify_code, "certificate-not-trusted")
-    return "validation-failure"
+        return _KINDS.get(cause.verify_code, NOT_TRUSTED)
+    return INVALID
 
 
 def _base64(*fields: bytes) -> str:

@@ -69,6 +69,16 @@ class SmtpSession:
         self.messages = 0
         self.last_used = monotonic()
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the session uses TLS."""
+        return self._wire.tls is not None
+
+    @property
+    def sending_ip(self) -> str:
+        """The local address of the connection."""
+        return self._wire.sending_ip
+
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Send one message; raises SessionLost if the session broke before the dot."""
         envelope = envelope_for(message, self._extensions)

@@ -26,6 +26,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
+from chalicelib.sending_domains import store as domains
 from infrastructure.deployment.functions import Kind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
 from infrastructure.deployment.permissions import relay_statements, statements, target_statement
@@ -53,6 +54,7 @@ from tests.unit.ingest.examples import batch_body, outside_event
 from tests.unit.key_pairs import PAIR
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
+from tests.unit.sending_domains.examples import domain
 from tests.unit.zones import Zone, served_zone
 
 RESOURCES: dict[str, Any] = read(TEMPLATES / "template.yaml")["Resources"]
@@ -351,9 +353,13 @@ def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
     for zone in served_zone(patch):
         record = ("TXT", txt_record(PAIR.public_b64))
         zone.set("s1._domainkey.kept1.test", record)
+        reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
+        zone.set("_smtp._tls.reported1.test", reports)
         time = Clock(schedules.NOON / 1000)
         with clock.use(time):
             make_account()
+            make_account(0)
+            assert domains.create(domain(settings().system_domain, account=0))
             for name in SCHEDULES:
                 if name != "clean_up":  # of files, where there are any
                     schedules.WORK[name].arrange(1, time.now_ms)

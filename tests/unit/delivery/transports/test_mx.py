@@ -12,6 +12,13 @@ import pytest
 from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.tls_reports.session_result import (
+    INVALID,
+    NO_POLICY,
+    NO_STARTTLS,
+    STS,
+    SessionResult,
+)
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
 from chalicelib.delivery.transports.smtp_opening import SessionOptions
@@ -170,7 +177,7 @@ def test_messages_to_a_domain_share_a_connection_and_its_lookups() -> None:
 
 
 def test_tls_is_used_where_offered_whoever_signed_the_certificate() -> None:
-    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0]) as host:
+    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0][0]) as host:
         transport = transport_to(host.port, "127.0.0.1")
         outcome = transport.deliver(message(), commit_at_once)
         transport.close()
@@ -301,6 +308,51 @@ def test_a_session_without_checks_is_not_used_for_a_domain_with_tlsa_records() -
         outcomes = [transport.deliver(each, commit_at_once) for each in shared]
         transport.close()
     assert [type(each) for each in outcomes] == [Delivered, Retry]
+
+
+def test_a_policy_that_names_no_host_is_reported_without_one() -> None:
+    results: list[SessionResult] = []
+    policy = Policy(Mode.ENFORCE, ("elsewhere.test",), 60)
+    transport = MxTransport(
+        FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): ["127.0.0.1"]}),
+        OPTIONS,
+        allow_private=True,
+        policy_of=lambda _: policy,
+        observe=results.append,
+    )
+    assert isinstance(transport.deliver(message(), commit_at_once), Retry)
+    about = ("", "", policy.lines, policy.hosts)
+    assert results == [SessionResult("example.net", STS, INVALID, *about)]
+
+
+def test_a_session_that_fell_back_to_the_clear_is_a_failure() -> None:
+    results: list[SessionResult] = []
+    with ScriptedServer(
+        answers={"STARTTLS": [b"454 4.7.0 not now\r\n"]}, tls=certificate()
+    ) as host:
+        transport = MxTransport(
+            FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): [host.host]}),
+            OPTIONS,
+            port=host.port,
+            allow_private=True,
+            observe=results.append,
+        )
+        assert isinstance(transport.deliver(message(), commit_at_once), Delivered)
+        transport.close()
+    assert [(each.policy_type, each.kind) for each in results] == [(NO_POLICY, NO_STARTTLS)]
+
+
+def test_a_host_that_cannot_be_reached_says_nothing_about_tls() -> None:
+    results: list[SessionResult] = []
+    transport = MxTransport(
+        FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): ["127.0.0.1"]}),
+        OPTIONS,
+        port=1,
+        allow_private=True,
+        observe=results.append,
+    )
+    assert isinstance(transport.deliver(message(), commit_at_once), Retry)
+    assert results == []
 
 
 @contextmanager

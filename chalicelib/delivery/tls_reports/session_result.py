@@ -1,0 +1,35 @@
+"""Describe how a session with a mail host ended, as far as TLS goes (RFC 8460 4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+NO_POLICY: Final = "no-policy-found"
+STS: Final = "sts"
+TLSA: Final = "tlsa"
+
+SUCCESS: Final = ""
+NO_STARTTLS: Final = "starttls-not-supported"
+HOST_MISMATCH: Final = "certificate-host-mismatch"
+EXPIRED: Final = "certificate-expired"
+NOT_TRUSTED: Final = "certificate-not-trusted"
+INVALID: Final = "validation-failure"
+DNSSEC_INVALID: Final = "dnssec-invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """A session for mail to ``domain``.
+
+    ``policy`` has the lines of the MTA-STS policy or the TLSA records that were in force, and
+    ``hosts`` the hosts that a policy names. ``kind`` is ``SUCCESS`` or why there was no TLS.
+    """
+
+    domain: str
+    policy_type: str
+    kind: str
+    host: str = ""
+    sending_ip: str = ""
+    policy: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
