@@ -177,7 +177,7 @@ def test_messages_to_a_domain_share_a_connection_and_its_lookups() -> None:
 
 
 def test_tls_is_used_where_offered_whoever_signed_the_certificate() -> None:
-    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0][0]) as host:
+    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0]) as host:
         transport = transport_to(host.port, "127.0.0.1")
         outcome = transport.deliver(message(), commit_at_once)
         transport.close()
@@ -328,7 +328,7 @@ def test_a_policy_that_names_no_host_is_reported_without_one() -> None:
 def test_a_session_that_fell_back_to_the_clear_is_a_failure() -> None:
     results: list[SessionResult] = []
     with ScriptedServer(
-        answers={"STARTTLS": [b"454 4.7.0 not now\r\n"]}, tls=certificate()
+        answers={"STARTTLS": [b"454 4.7.0 not now\r\n"]}, tls=certificate()[0]
     ) as host:
         transport = MxTransport(
             FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): [host.host]}),
