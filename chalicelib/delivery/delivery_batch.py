@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from chalicelib.core import packing
@@ -20,7 +21,7 @@ class FinishedMessage:
 
     ``index`` is the recipient's place in the transmission, ``sender`` the envelope sender,
     ``event`` the fields of this message's events besides those of its batch. ``sending_ip`` is the
-    sending IP that another delivery container chose for it (empty: not chosen yet).
+    sending IP that was chosen for it before it had to wait (empty: not chosen yet).
     """
 
     index: int
@@ -68,6 +69,16 @@ class DeliveryBatch:
         return self.event | message.event
 
 
+def with_sending_ips(
+    messages: Sequence[FinishedMessage], sending_ips: Mapping[int, str]
+) -> list[FinishedMessage]:
+    """Return messages with the sending IPs that were chosen for them, by recipient index."""
+    return [
+        replace(message, sending_ip=sending_ips.get(message.index, message.sending_ip))
+        for message in messages
+    ]
+
+
 def queue(batch: DeliveryBatch, container: str = "", *, delay: float = 0.0) -> None:
     """Queue a batch for a delivery container, to be seen after ``delay`` seconds."""
     delivery_queues.send([to_work(batch, delay=delay)], container, small=batch.is_small)
@@ -95,6 +106,15 @@ def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
     return Work(head, payload, delay, tenant=batch.account_id)
 
 
+def runs_of(messages: Sequence[FinishedMessage], sending_ips: Mapping[int, str]) -> list[list[Any]]:
+    """Return the sending IPs of all messages as the head of a queue message has them.
+
+    They are runs of messages with the same IP: their number, and the IP.
+    """
+    ips = (message.sending_ip for message in with_sending_ips(messages, sending_ips))
+    return [[len(list(run)), ip] for ip, run in groupby(ips)]
+
+
 def _envelope(message: FinishedMessage) -> list[Any]:
     fields: list[Any] = [message.index, message.sender, message.recipient, message.event]
     return [*fields, message.sending_ip] if message.sending_ip else fields
@@ -120,6 +140,9 @@ def from_received(message: Received) -> DeliveryBatch:
             content["messages"], bodies, strict=True
         )
     ]
+    if runs := message.head.get("sending_ips"):
+        ips = [ip for number, ip in runs for _ in range(number)]
+        messages = [replace(each, sending_ip=ip) for each, ip in zip(messages, ips, strict=True)]
     return DeliveryBatch(
         unit_of(message),
         message.head["attempt"],

@@ -12,7 +12,11 @@ from chalicelib.core import clock
 from chalicelib.core.bounce_classes import TIMEOUT, TRANSIENT_FAILURE
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
-from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.delivery_batch import (
+    DeliveryBatch,
+    FinishedMessage,
+    with_sending_ips,
+)
 from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
 from chalicelib.delivery.shaping.shaper import Hold
@@ -76,7 +80,8 @@ def results_of(
         outcome, wait = _outcome(batch, entry)
         events.append(_event(batch, message, entry, outcome))
         if isinstance(outcome, Retry):
-            deferred.append(message)
+            # The next attempt counts again for an IP that warms up
+            deferred.append(replace(message, sending_ip=""))
             delay = max(delay, wait)
     rest: list[Rest] = []
     if deferred:
@@ -105,12 +110,7 @@ def _continuation(
     container = departures.next_container
     if container is None:
         container = settings().delivery_container
-    messages = [
-        replace(message, sending_ip=route.sending_ip)
-        if (route := departures.elsewhere.get(message.index))
-        else message
-        for message in untried
-    ]
+    messages = with_sending_ips(untried, departures.sending_ips)
     all_wait = all(message.index in departures.holds for message in untried)
     paths = departures.paths if all_wait else ()
     rest = replace(batch, unit=batch.unit.continued, messages=messages, paths=paths)

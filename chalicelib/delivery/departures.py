@@ -3,7 +3,8 @@
 - A message whose sending IP is at the host of another delivery container leaves there: the rest of
   its unit is queued for that container, with the sending IP that was chosen. So the volume of an IP
   that warms up is counted once.
-- A message that the limits of its provider hold back leaves later, in the rest of its unit.
+- A message that the limits of its provider hold back leaves later, in the rest of its unit, also
+  with the sending IP that was chosen.
 """
 
 from __future__ import annotations
@@ -51,13 +52,15 @@ class Departure:
 class Departures:
     """The messages of a unit that leave here, the routes of others, and why others must wait.
 
-    Those that do not leave are named by recipient index. The plan was made at ``at_ms``.
+    Those that do not leave are named by recipient index, and so are the ``sending_ips`` that were
+    chosen, of all messages that have one. The plan was made at ``at_ms``.
     """
 
     here: Sequence[Departure] = ()
     elsewhere: dict[int, Route] = field(default_factory=dict)
     holds: dict[int, Hold] = field(default_factory=dict)
     at_ms: int = 0
+    sending_ips: dict[int, str] = field(default_factory=dict)
 
     @property
     def next_container(self) -> str | None:
@@ -79,17 +82,20 @@ def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departure
     """Choose the routes and times of messages of the batch."""
     here: list[Departure] = []
     elsewhere: dict[int, Route] = {}
+    sending_ips: dict[int, str] = {}
     for message, route in zip(messages, routes_of(batch, messages), strict=True):
+        if route.sending_ip:
+            sending_ips[message.index] = route.sending_ip
         if delivery_queues.is_reached_here(route.container):
             here.append(Departure(message, route))
         else:
             elsewhere[message.index] = route
     direct = [each for each in here if is_direct(each.route)]
     if not direct:
-        return Departures(here, elsewhere, at_ms=clock.now_ms())
+        return Departures(here, elsewhere, at_ms=clock.now_ms(), sending_ips=sending_ips)
     others = [each for each in here if not is_direct(each.route)]
     shaped, holds = _shape(batch, direct)
-    return Departures([*others, *shaped], elsewhere, holds, clock.now_ms())
+    return Departures([*others, *shaped], elsewhere, holds, clock.now_ms(), sending_ips)
 
 
 def _shape(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -51,13 +51,17 @@ _PAUSE_SECONDS = 0.5
 class NotAttempted(Exception):
     """No message of the unit could be attempted; it is to be tried after ``delay`` seconds.
 
-    ``paths`` are those for which its messages wait, as their events have told.
+    ``paths`` are those for which its messages wait, as their events have told. ``sending_ips`` are
+    those that were chosen for them, by recipient index.
     """
 
-    def __init__(self, delay: float, paths: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, delay: float, paths: tuple[str, ...], sending_ips: Mapping[int, str]
+    ) -> None:
         super().__init__()
         self.delay = delay
         self.paths = paths
+        self.sending_ips = sending_ips
 
 
 def deliver_batch(event: dict[str, Any], queue: str = delivery_queues.QUEUE) -> dict[str, Any]:
@@ -82,11 +86,11 @@ def deliver(message: Received) -> None:
     if lease.status is LeaseStatus.BUSY:
         _wait_for(message, lease)
     elif lease.status is not LeaseStatus.COMPLETED:
+        batch = delivery_batch.from_received(message)
         try:
-            _deliver(delivery_batch.from_received(message), lease, Reports())
+            _deliver(batch, lease, Reports())
         except NotAttempted as reason:
-            paths = {"paths": list(reason.paths)} if reason.paths else {}
-            delivery_queues.send_again(replace(message, head=message.head | paths), reason.delay)
+            delivery_queues.send_again(_not_attempted(message, batch, reason), reason.delay)
         except LeaseLost:
             # Not deleted and not failed: its other worker may rely on it, and may die as well
             _wait_for(message, lease)
@@ -101,7 +105,19 @@ def deliver_at_once(batch: DeliveryBatch, lease: Lease, reports: Reports | None 
     try:
         _deliver(batch, lease, reports or Reports())
     except NotAttempted as reason:
-        delivery_batch.queue(replace(batch, paths=reason.paths), delay=reason.delay)
+        messages = delivery_batch.with_sending_ips(batch.messages, reason.sending_ips)
+        again = replace(batch, paths=reason.paths, messages=messages)
+        delivery_batch.queue(again, delay=reason.delay)
+
+
+def _not_attempted(message: Received, batch: DeliveryBatch, reason: NotAttempted) -> Received:
+    """Return a queue message with what is new about its unit in its head; the rest stays unread."""
+    news: dict[str, Any] = {}
+    if reason.paths:
+        news["paths"] = list(reason.paths)
+    if reason.sending_ips:
+        news["sending_ips"] = delivery_batch.runs_of(batch.messages, reason.sending_ips)
+    return replace(message, head=message.head | news)
 
 
 def _outlasted(message: Received) -> float | None:
@@ -200,7 +216,7 @@ def _give_up(
         raise commits.failure
     work_units.release(batch.unit, holder.lease)
     delay = settings().delivery_lease / _WAITS if commits.failure else planned.seconds
-    raise NotAttempted(delay, batch.paths or planned.paths)
+    raise NotAttempted(delay, batch.paths or planned.paths, planned.sending_ips)
 
 
 def _report(

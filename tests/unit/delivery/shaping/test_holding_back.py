@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core import queues
+from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch
@@ -18,9 +18,11 @@ from chalicelib.delivery.shaping.providers import Limits
 from chalicelib.delivery.worker import deliver
 from chalicelib.events import stream
 from chalicelib.events.model import Event
+from chalicelib.fleet import warmup
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.delivery.examples import INJECTED, UNIT, batch_of
 from tests.unit.delivery.mail_host import MailHost
+from tests.unit.fleet.examples import add, an_ip, warming
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.zones import Zone, served_zone
 
@@ -191,3 +193,48 @@ def test_a_path_that_is_soon_free_does_not_wait_for_one_that_is_paused(
     time.passes(5)
     deliver(message)
     assert host.recipients == ["ann@other.test"]
+
+
+def test_mail_that_waits_takes_the_volume_of_a_warming_ip_once(host: MailHost, time: Clock) -> None:
+    ip = warming(1)
+    add(ip)
+    shaper.shaper().learn(PATH, BUSY)
+    message = received(30)
+    for _ in range(2):
+        message = rest_after(message)
+        assert host.recipients == []
+        time.passes(70)
+        shaper.shaper().learn(PATH, BUSY)
+    time.passes(900)
+    message = rest_after(message)
+    assert 0 < len(host.recipients) < 30, "after pauses the rate is lower"
+    time.passes(900)
+    deliver(message)
+    assert len(host.recipients) == 30
+    assert {each["sending_ip"] for each in events("delivery")} == {ip.external_ip}
+    assert warmup.reserve(1, ip, clock.now(), 200) == 200 - 30
+
+
+def test_the_rest_of_a_unit_keeps_its_warming_ip(host: MailHost, time: Clock) -> None:
+    ip = warming(1)
+    add(ip)
+    limit(per_second=1_000)
+    account = batch_of(1).event["customer_id"]
+    shaper.shaper().ask(PATH, shaper.Lane(account, UNIT.transmission_id), 3_991)
+    message = rest_after(received(30))
+    assert 0 < len(host.recipients) < 30
+    time.passes(10)
+    deliver(message)
+    assert len(host.recipients) == 30
+    assert warmup.reserve(1, ip, clock.now(), 200) == 200 - 30
+
+
+def test_a_unit_keeps_the_ips_of_all_its_messages(host: MailHost) -> None:
+    """Some leave by a warming IP, up to its volume, and the others by another one."""
+    add(warming(1), an_ip(2))
+    assert warmup.reserve(1, warming(1), clock.now(), 190) == 190
+    shaper.shaper().learn(PATH, BUSY)
+    message = rest_after(received(30))
+    assert message.head["sending_ips"] == [[10, "192.0.2.1"], [20, "192.0.2.2"]]
+    ips = [each.sending_ip for each in batch_from(message).messages]
+    assert ips == ["192.0.2.1"] * 10 + ["192.0.2.2"] * 20
