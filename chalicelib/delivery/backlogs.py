@@ -21,7 +21,8 @@ def remember(batch: DeliveryBatch, unit: WorkUnit, planned: Departures) -> None:
     account = str(batch.account_id)
     for path, messages in counts.items():
         since_ms = clock.now_ms()
-        store.hold(path, Backlog(account, str(unit), messages, since_ms, reasons[path]))
+        backlog = Backlog(account, str(unit), messages, since_ms, reasons[path], batch.is_small)
+        store.hold(path, backlog)
 
 
 def move(batch: DeliveryBatch, planned: Departures, rest: Sequence[Rest]) -> None:

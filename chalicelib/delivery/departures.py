@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of
@@ -130,10 +129,9 @@ def _of_one_unit(holds: dict[int, Hold]) -> dict[int, Hold]:
 
 def _by_path(departures: Iterable[Departure]) -> dict[str, list[Departure]]:
     groups = groups_of({domain_of(each.message.recipient) for each in departures})
-    path_of = cache(shaper().path_of)
     paths: defaultdict[str, list[Departure]] = defaultdict(list)
     for each in departures:
         group = groups[domain_of(each.message.recipient)]
-        path = path_of(group.name, each.route.source_address)
+        path = store.path_of(group.name, each.route.source_address)
         paths[path].append(replace(each, hosts=group.hosts))
     return paths

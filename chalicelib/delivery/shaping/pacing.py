@@ -17,8 +17,12 @@ from typing import Final
 BULK_MS: Final = 4_000
 TRANSMISSION_MS: Final = 6_000
 ACCOUNT_MS: Final = 12_000
+#: Accounts, and transmissions of an account, whose shares are counted apart: the state is one item
+MOST_SHARES: Final = 100
 #: Shares are counted over this time
 BUCKET_MS: Final = 10_000
+
+_OTHERS = "others"
 
 Shares = dict[str, dict[str, list[int]]]
 """By account and transmission: the last bucket in which it got slots, and how many in it."""
@@ -47,6 +51,7 @@ def reserve(
     """Reserve up to ``count`` slots at ``rate`` (messages a second); return them with the state."""
     bucket = int(now_ms // BUCKET_MS)
     shares = _recent(pace.shares, bucket)
+    lane = _counted_as(lane, shares)
     interval = 1000 / rate
     first = max(now_ms, pace.next_ms)
     granted = min(count, _slots(first, now_ms + BULK_MS, interval))
@@ -60,6 +65,16 @@ def reserve(
     return Pace(
         first + granted * interval if granted else pace.next_ms, shares, pace.revision
     ), times
+
+
+def _counted_as(lane: Lane, shares: Shares) -> Lane:
+    """Return the lane whose shares count: many accounts, or transmissions, count together."""
+    if lane.account not in shares and len(shares) >= MOST_SHARES:
+        return Lane(_OTHERS, _OTHERS)
+    transmissions = shares.get(lane.account, {})
+    if lane.transmission not in transmissions and len(transmissions) >= MOST_SHARES:
+        return Lane(lane.account, _OTHERS)
+    return lane
 
 
 def wait_ms(pace: Pace, now_ms: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chalicelib.core import caches, clock
@@ -17,7 +18,7 @@ from chalicelib.delivery.outcome import Outcome, internal
 from chalicelib.delivery.shaping import backoff, pacing, store
 from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.pacing import Lane, Pace
-from chalicelib.delivery.shaping.store import Pause
+from chalicelib.delivery.shaping.store import Backlog, Pause
 
 #: Messages that wait for less than this are on their way, and not held back
 SHORT_WAIT = 10.0
@@ -62,18 +63,13 @@ class Shaper:
         self._pauses_until = 0.0
         self._paces: dict[str, Pace] = {}
         self._path_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._backlogs: dict[str, tuple[float, int, int]] = {}
-
-    def path_of(self, group: str, source_address: str | None) -> str:
-        """Return the path on which the limits of a group count."""
-        shared = limits_of(group).is_shared
-        return store.path_of(group, None if shared else source_address)
+        self._backlogs: dict[str, tuple[float, dict[bool, tuple[int, int]]]] = {}
 
     def ask(self, path: str, lane: Lane, count: int, *, small: bool = False) -> Grant:
         """Ask for ``count`` messages of a lane to leave by a path.
 
-        What finds no slot of a ``small`` send asks again soon. Small sends of an account share one
-        lane, since the state of a path may not grow with their number.
+        What finds no slot of a ``small`` send does not wait for bulk mail. Small sends of an
+        account share one lane, since the state of a path may not grow with their number.
         """
         if small:
             lane = Lane(lane.account, _SMALL_SENDS)
@@ -86,7 +82,7 @@ class Shaper:
         rate = backoff.rate_in_force(limits_of(group).rate, pause)
         if not rate:
             return Grant([0.0] * count)
-        slots = self._reserve(path, rate, lane, count, now_ms)
+        slots = self._reserve(_pace_path(path), rate, lane, count, now_ms)
         offset = clock.monotonic() - now_ms / 1000
         times = [slot / 1000 + offset for slot in slots]
         if len(times) == count:
@@ -100,7 +96,7 @@ class Shaper:
         now_ms = clock.now_ms()
         if pause and now_ms < pause.until_ms:
             return (pause.until_ms - now_ms) / 1000 + _jitter()
-        pace = self._paces.get(path)
+        pace = self._paces.get(_pace_path(path))
         if pace is None or not pacing.wait_ms(pace, now_ms):
             return 0.0
         group, _ = store.group_of_path(path)
@@ -153,31 +149,35 @@ class Shaper:
     def _hold(self, path: str, rate: float, count: int, *, small: bool) -> Hold:
         """Return the hold of what found no slot.
 
-        A unit of bulk mail comes again at a random time, so that all units together ask often
-        enough to use every slot, however many they are.
+        A unit comes again at a random time, so that all units together ask often enough to use
+        every slot, however many they are. Small sends have only each other before them.
         """
-        units, messages = self._backlog(path, count)
-        seconds = pacing.wait_ms(self._paces.get(path) or Pace(), clock.now_ms()) / 1000
-        if not small:
-            questions = max(1.0, 2 * rate * units / messages)
-            seconds = max(seconds, random.uniform(0, 2) * units / questions)
+        units, messages = self._backlog(path, count, small=small)
+        pace = self._paces.get(_pace_path(path)) or Pace()
+        seconds = pacing.wait_ms(pace, clock.now_ms()) / 1000
+        questions = max(1.0, 2 * rate * units / messages)
+        seconds = max(seconds, random.uniform(0, 2) * units / questions)
         group, _ = store.group_of_path(path)
         reason = internal("4.4.5", f"{rate:g} messages a second may leave for {group}")
         lasts = messages / rate > SHORT_WAIT
         return Hold(path, reason, min(_LONGEST_WAIT, max(seconds, 1.0)), lasts)
 
-    def _backlog(self, path: str, count: int) -> tuple[int, int]:
+    def _backlog(self, path: str, count: int, *, small: bool) -> tuple[int, int]:
         """Return how many units and messages of a path are held back, with ``count`` of a new unit.
 
-        They were counted lately, and those that this process has held back since are added.
+        They were counted lately, and those that this process has held back since are added. Before
+        a small send are other small sends only, before bulk mail are both.
         """
-        until, units, messages = self._backlogs.get(path, (0.0, 0, 0))
+        until, totals = self._backlogs.get(path, (0.0, {}))
         if clock.monotonic() >= until:
             backlogs = store.backlogs_of(path)
             until = clock.monotonic() + _BACKLOG_SECONDS
-            units, messages = len(backlogs), sum(each.messages for each in backlogs)
-        units, messages = units + bool(count), messages + count
-        self._backlogs[path] = (until, units, messages)
+            totals = {is_small: _totals(backlogs, small=is_small) for is_small in (False, True)}
+            self._backlogs[path] = (until, totals)
+        for is_small in {False, small}:
+            units, messages = totals[is_small]
+            totals[is_small] = (units + bool(count), messages + count)
+        units, messages = totals[small]
         return max(1, units), max(1, messages)
 
 
@@ -194,6 +194,18 @@ def forget() -> None:
     """Forget what this process knows of all paths."""
     global _shaper
     _shaper = Shaper()
+
+
+def _pace_path(path: str) -> str:
+    """Return the path whose slots a path uses: with shared limits that of all source addresses."""
+    group, _ = store.group_of_path(path)
+    return store.path_of(group, None) if limits_of(group).is_shared else path
+
+
+def _totals(backlogs: Sequence[Backlog], *, small: bool) -> tuple[int, int]:
+    """Return the units and messages of all backlogs, or of small sends only."""
+    counts = [each.messages for each in backlogs if each.is_small or not small]
+    return len(counts), sum(counts)
 
 
 def _reason_of(group: str, pause: Pause) -> str:

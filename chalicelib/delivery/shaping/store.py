@@ -1,7 +1,7 @@
 """Store the state of traffic shaping, which all delivery processes and machines share.
 
 A *path* is a group and a source address: ``<group>|<address>``. The address is empty where the host
-chooses it, or where the limits count for all addresses together.
+chooses it. Rates that count for all addresses together have the pace of the path without one.
 
 Access patterns of ``messages``:
 
@@ -51,13 +51,17 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Messages of one account that are held back in a work unit, since ``since_ms``."""
+    """Messages of one account that are held back in a work unit, since ``since_ms``.
+
+    ``is_small`` says that they are all recipients of their transmission.
+    """
 
     account: str
     unit: str
     messages: int
     since_ms: int
     reason: str
+    is_small: bool = False
 
 
 @caches.register
@@ -159,6 +163,7 @@ def backlogs_of(path: str, account: str = "") -> list[Backlog]:
             int(item["messages"]),
             int(item["since_ms"]),
             item["reason"],
+            item.get("is_small", False),
         )
         for item in _items_of(f"held#{path}", prefix)
     ]

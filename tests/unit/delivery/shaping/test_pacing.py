@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.delivery.shaping import pacing
-from chalicelib.delivery.shaping.pacing import ACCOUNT_MS, BULK_MS, TRANSMISSION_MS, Lane, Pace
+from chalicelib.delivery.shaping.pacing import (
+    ACCOUNT_MS,
+    BULK_MS,
+    MOST_SHARES,
+    TRANSMISSION_MS,
+    Lane,
+    Pace,
+)
 
 BULK = Lane("1", "million")
 OTHER = Lane("2", "reset")
@@ -85,3 +92,16 @@ def test_two_backlogs_get_equal_shares() -> None:
         now += 500
     assert sum(counts.values()) >= 490
     assert counts[OTHER] > 0.8 * counts[BULK]
+
+
+def test_the_state_does_not_grow_with_the_number_of_senders() -> None:
+    pace = Pace()
+    for number in range(3 * MOST_SHARES):
+        transmission = Lane("1", f"transmission-{number}")
+        pace, _ = pacing.reserve(pace, 1_000, transmission, 1, NOW)
+        pace, _ = pacing.reserve(pace, 1_000, Lane(f"account-{number}", "1"), 1, NOW)
+    assert len(pace.shares) == MOST_SHARES + 1
+    assert len(pace.shares["1"]) == MOST_SHARES + 1
+    assert (
+        sum(used for each in pace.shares.values() for _, used in each.values()) == 6 * MOST_SHARES
+    )

@@ -106,6 +106,19 @@ def test_a_small_send_asks_again_soon(path: str) -> None:
     assert hold.seconds < 12
 
 
+def test_small_sends_that_wait_in_great_number_ask_seldom(path: str) -> None:
+    for number in range(1_000):
+        store.hold(path, Backlog("1", f"send-{number}", 1, 0, "", is_small=True))
+    shaper = Shaper()
+    shaper.ask(path, BULK, 100)
+    shaper.ask(path, OTHER, 40, small=True)
+    holds = [shaper.ask(path, OTHER, 40, small=True).hold for _ in range(200)]
+    seconds = [hold.seconds for hold in holds if hold]
+    assert len(seconds) == 200
+    assert sum(seconds) / len(seconds) > 80
+    assert max(seconds) <= 900
+
+
 def test_the_state_of_a_path_does_not_grow_with_the_number_of_small_sends(path: str) -> None:
     shaper = Shaper()
     for number in range(15):
@@ -130,11 +143,19 @@ def test_an_answer_pauses_the_path_for_all_processes(time: Clock) -> None:
     assert len(two.ask("slow.test|192.0.2.1", BULK, 3).times) == 3
 
 
-def test_shared_limits_count_for_all_source_addresses_together() -> None:
+def test_shared_limits_count_for_all_source_addresses_together(time: Clock) -> None:
     limit("slow.test", Limits(2, 20, per_second=5, is_shared=True))
     shaper = Shaper()
-    assert shaper.path_of("slow.test", "192.0.2.1") == shaper.path_of("slow.test", "192.0.2.2")
-    assert shaper.path_of("other.test", "192.0.2.1") != shaper.path_of("other.test", "192.0.2.2")
+    one, two = "slow.test|192.0.2.1", "slow.test|192.0.2.2"
+    assert len(shaper.ask(one, BULK, 100).times) == 21
+    hold = shaper.ask(two, BULK, 100).hold
+    assert hold is not None
+    assert hold.path == two
+    assert shaper.wait_of(two) > 0
+    time.passes(30)
+    shaper.learn(one, BUSY)
+    assert shaper.ask(one, BULK, 1).times == []
+    assert len(shaper.ask(two, BULK, 1).times) == 1, "a pause is that of one address"
 
 
 @pytest.mark.cost
