@@ -258,6 +258,6 @@ def test_a_unit_that_no_container_can_send_does_not_go_to_and_fro_at_once() -> N
 def test_a_deferred_message_chooses_its_sending_ip_again() -> None:
     """An IP that warms up counts each attempt."""
     batch = batch_of(1)
-    chosen = [replace(message, sending_ip="192.0.2.7") for message in batch.messages]
-    (rest,) = results_of(replace(batch, messages=chosen), {0: entry(DEFERRED)}).rest
+    messages = [replace(message, sending_ip="192.0.2.7") for message in batch.messages]
+    (rest,) = results_of(replace(batch, messages=messages), {0: entry(DEFERRED)}).rest
     assert [message.sending_ip for message in rest.batch.messages] == [""]

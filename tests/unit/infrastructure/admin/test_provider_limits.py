@@ -73,7 +73,7 @@ def test_what_makes_no_sense_is_refused(run: Run, arguments: tuple[str, ...], er
 
 
 def test_the_queue_shows_mail_of_all_accounts_and_the_last_answers(run: Run) -> None:
-    path = shaper().path_of("example.net", "192.0.2.1")
+    path = store.path_of("example.net", "192.0.2.1")
     store.hold(path, Backlog("1", "7#0", 100, 1_800_000_000_000, "too fast"))
     store.hold(path, Backlog("2", "8#0", 20, 1_790_000_000_000, "too fast"))
     shaper().learn(path, Retry(421, "4.7.0 Try again later: rate limit exceeded", 20))
