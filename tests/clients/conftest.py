@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.node_packages import install
 from tests.clients.programs import Ports
 from tests.journey.service import Service
+from tests.node_packages import install
 
 
 @pytest.fixture(scope="package")
@@ -37,7 +37,7 @@ def ports(service: Service) -> Ports:
 @pytest.fixture(scope="package")
 def node_programs() -> Path:
     """The folder of the Node.js programs, with the packages of ``package-lock.json``."""
-    return install()
+    return install(Path(__file__).parent / "node")
 
 
 @pytest.fixture(scope="package")

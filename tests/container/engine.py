@@ -103,7 +103,7 @@ class Engine:
 
     def _download_packages(self) -> None:
         wheels = str(self.directory / "wheels")
-        names = ("requirements.txt", "requirements-local.txt")
+        names = ("requirements.txt", "requirements-local.txt", "relay/requirements.txt")
         lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
         # PyPI has only their source, and a build in a container could not fetch setuptools.
         sources = [line for line in lines if line.startswith(_SOURCES)]

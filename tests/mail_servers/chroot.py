@@ -48,14 +48,14 @@ def running(root: Path, command: Sequence[str], ports: Sequence[int]) -> Iterato
         )
         try:
             for port in ports:
-                _wait_for(port, process, log)
+                wait_for(port, process, log)
             yield
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

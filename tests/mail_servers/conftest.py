@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.free_ports import free_port
 from tests.mail_servers.certificates import make_certificates
+from tests.mail_servers.haraka_server import run_haraka
 from tests.mail_servers.others import Server, run_dovecot, run_exim, run_opensmtpd
 from tests.mail_servers.policy import Greylist, greylist
 from tests.mail_servers.postfix import Postfix, run_postfix
@@ -33,12 +35,18 @@ def postfix_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def postfix(postfix_folder: Path, greylisting: Greylist) -> Iterator[Postfix]:
+def postgrey_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def postfix(postfix_folder: Path, greylisting: Greylist, postgrey_port: int) -> Iterator[Postfix]:
     if shutil.which("postfix") is None:
         pytest.skip("postfix is not installed (apt-get install postfix)")
     if os.geteuid():
         pytest.skip("Postfix starts only as root")
-    with run_postfix(postfix_folder, greylisting.port) as server:
+    ports = {"policy": greylisting.port, "postgrey": postgrey_port}
+    with run_postfix(postfix_folder, **ports) as server:
         yield server
 
 
@@ -56,6 +64,15 @@ def opensmtpd() -> Iterator[Server]:
         Path(folder).chmod(0o755)
         with run_opensmtpd(Path(folder)) as server:
             yield server
+
+
+@pytest.fixture(scope="session")
+def haraka(postfix_folder: Path) -> Iterator[Server]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        run_haraka(Path(folder), postfix_folder / "etc") as server,
+    ):
+        yield server
 
 
 @pytest.fixture(scope="session")

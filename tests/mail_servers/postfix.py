@@ -58,6 +58,8 @@ PORTS: Mapping[str, Mapping[str, str]] = {
     "small, no size": _without("size") | {"message_size_limit": "20000"},
     "greylist": _NO_TLS
     | {"smtpd_recipient_restrictions": "check_policy_service inet:127.0.0.1:{policy}"},
+    "postgrey": _NO_TLS
+    | {"smtpd_recipient_restrictions": "check_policy_service inet:127.0.0.1:{postgrey}"},
     "message rate": _NO_TLS | {"smtpd_client_message_rate_limit": "2"},
     "connection rate": _NO_TLS | {"smtpd_client_connection_rate_limit": "1"},
     "tarpit": _NO_TLS
@@ -91,8 +93,11 @@ class Postfix:
 
 
 @contextmanager
-def run_postfix(folder: Path, policy_port: int) -> Iterator[Postfix]:
-    """Run Postfix in a folder that holds the certificates in `etc`."""
+def run_postfix(folder: Path, **policy_ports: int) -> Iterator[Postfix]:
+    """Run Postfix in a folder that holds the certificates in `etc`.
+
+    `policy_ports` are those of the policy servers that ports name.
+    """
     ports = {name: free_port() for name in PORTS}
     uid = pwd.getpwnam("nobody").pw_uid
     (folder / "mail").mkdir()
@@ -101,15 +106,15 @@ def run_postfix(folder: Path, policy_port: int) -> Iterator[Postfix]:
     (folder / "etc" / "domains").write_text(r"/\.(signed|unsigned)\.test$/ accepted" + "\n")
     queues = [folder / "queue" / name for name in ("incoming", "active", "deferred")]
     main = _MAIN.format(folder=folder, uid=uid)
-    with postfix_process(folder, main, _services(ports, folder, policy_port)):
+    with postfix_process(folder, main, _services(ports, folder, policy_ports)):
         yield Postfix(ports, Mailbox(folder / "mail", queues))
 
 
-def _services(ports: Mapping[str, int], folder: Path, policy_port: int) -> str:
+def _services(ports: Mapping[str, int], folder: Path, policy_ports: Mapping[str, int]) -> str:
     lines = []
     for name, port in ports.items():
         lines.append(f"127.0.0.1:{port} inet n - n - - smtpd")
         for option, value in PORTS[name].items():
-            text = value.format(folder=folder, policy=policy_port)
+            text = value.format(folder=folder, **policy_ports)
             lines.append(f"  -o {{ {option} = {text} }}")
     return "\n".join(lines)

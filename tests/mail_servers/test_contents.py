@@ -35,6 +35,7 @@ PLACES = [
     "exim plain",
     "exim bare",
     "opensmtpd plain",
+    "haraka plain",
     "dovecot lmtp",
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import pytest
 
 from chalicelib.delivery.outcome import Delivered, Failed, Retry
@@ -10,9 +12,11 @@ from tests.mail_servers.delivery import Delivery, mx
 from tests.mail_servers.mailbox import message
 from tests.mail_servers.policy import DELAY, Greylist
 from tests.mail_servers.postfix import Postfix
+from tests.mail_servers.postgrey import run_postgrey
 from tests.mail_servers.test_contents import assert_stored, place_of
 
 _LARGE = message(b"A line of a large message\r\n" * 1_000)
+_LARGEST = message(b"A line of a very large message\r\n" * 8_000)
 _REFUSALS: list[tuple[str, OutboundMessage, tuple[str, str, str]]] = [
     ("postfix all extensions", message(recipient="missing@inbox.test"), ("bounce", "550", "10")),
     ("postfix bare", message(recipient="missing@inbox.test"), ("bounce", "550", "10")),
@@ -21,6 +25,9 @@ _REFUSALS: list[tuple[str, OutboundMessage, tuple[str, str, str]]] = [
     ("dovecot lmtp", message(recipient="missing@inbox.test"), ("bounce", "550", "10")),
     ("dovecot lmtp", message(b"x\r\n" * 999, "full@inbox.test"), ("bounce", "552", "22")),
     ("exim plain", message(recipient="later@inbox.test"), ("delay", "451", "70")),
+    ("haraka plain", message(recipient="missing@inbox.test"), ("bounce", "550", "10")),
+    ("haraka plain", message(recipient="later@inbox.test"), ("delay", "450", "70")),
+    ("haraka plain", _LARGEST, ("bounce", "552", "23")),
     ("postfix busy", message(), ("delay", "421", "70")),
     ("postfix small", _LARGE, ("bounce", "552", "23")),
     ("postfix small, no size", _LARGE, ("bounce", "552", "23")),
@@ -55,6 +62,24 @@ def test_a_greylisted_message_arrives_at_its_second_attempt(
         assert (first["type"], first["error_code"], first["bounce_class"]) == ("delay", "450", "70")
         greylisting.now += DELAY
         assert delivery.next_attempt()["type"] == "delivery"
+    assert_stored(postfix.mailbox, original)
+
+
+@pytest.mark.usefixtures("cloud")
+def test_postgrey_lets_a_message_in_when_it_is_tried_again(
+    postfix: Postfix, postgrey_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = message()
+    with run_postgrey(postgrey_port), mx(postfix.ports["postgrey"]) as transport:
+        delivery = Delivery(monkeypatch, transport)
+        monkeypatch.setattr("chalicelib.core.queues._whole_seconds", lambda _: 0)
+        event = delivery.first_attempt(original)
+        assert (event["type"], event["error_code"], event["bounce_class"]) == ("delay", "450", "70")
+        assert "Greylisted" in event["reason"]
+        deadline = monotonic() + 20
+        while event["type"] == "delay" and monotonic() < deadline:
+            event = delivery.next_attempt()
+        assert event["type"] == "delivery"
     assert_stored(postfix.mailbox, original)
 
 

@@ -7,11 +7,16 @@ A route that needs a key and is not in ``CASES`` fails the test. To add one, add
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from chalicelib.core import clock, dynamo
+from chalicelib.domain_reports import store as domain_reports
+from chalicelib.domain_reports.model import DMARC, TLS, Period
+from chalicelib.domain_reports.store import DomainReport
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.metrics.delta import Delta
@@ -31,6 +36,13 @@ from tests.unit.people import transmission
 UNREACHABLE = "https://127.0.0.1/"
 
 #: What decides whose things a route reaches: the scope of the request, the account or the key
+#: The end of the day that reports about domains are of, and days around it
+_DAY = int(time.time()) // 86_400 * 86_400 - 1
+_DAYS = "?" + "&".join(
+    f"{name}={datetime.fromtimestamp(_DAY + days * 86_400, UTC):%Y-%m-%d}"
+    for name, days in (("from", -5), ("to", 2))
+)
+
 Reach = Literal["scope", "account", "key"]
 Body = dict[str, Any]
 
@@ -124,6 +136,10 @@ def _sending_domain(owner: Owner) -> None:
         name, lambda each: replace(each, status=replace(each.status, ownership_verified=True))
     )
     owner.things["domain"] = name
+    day = Period(_DAY - 86_399, _DAY)
+    for kind in (DMARC, TLS):
+        report = DomainReport(kind, "reporter.test", owner.tag, owner.mark, day, [])
+        domain_reports.save(owner.account, name, report)
     _hold(owner, f"/api/v1/sending-domains/{name}/dkim-keys", _new_dkim_key(owner))
     owner.things["dkim_key"] = f"k-{owner.tag}"
 
@@ -408,6 +424,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/sending-domains/{domain}"): Case(),
     ("GET", "/api/v1/sending-domains/{domain}/dns-records"): Case(),
     ("GET", "/api/v1/sending-domains/{domain}/requirements"): Case(),
+    ("GET", "/api/v1/sending-domains/{domain}/dmarc-reports"): Case(query=_DAYS),
+    ("GET", "/api/v1/sending-domains/{domain}/tls-reports"): Case(query=_DAYS),
     ("PUT", "/api/v1/sending-domains/{domain}"): Case({"tracking_domain": ""}),
     ("DELETE", "/api/v1/sending-domains/{domain}"): Case(),
     ("POST", "/api/v1/sending-domains/{domain}/verify"): Case({"dkim_verify": True}),

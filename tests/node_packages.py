@@ -1,4 +1,4 @@
-"""Install the npm packages of the Node.js clients into ``build/``, once for each lock file.
+"""Install the npm packages of Node.js programs into ``build/``, once for each lock file.
 
 npm runs no scripts of the packages. Without npm or its registry the tests are skipped, but in CI.
 """
@@ -16,28 +16,27 @@ import pytest
 
 from tests.journey.service import ROOT
 
-SOURCE = Path(__file__).parent / "node"
-_FOLDER = ROOT / "build" / "clients"
+_FOLDER = ROOT / "build" / "node"
 _NPM_CI = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 
 
-def install() -> Path:
-    """Return a folder with the Node.js programs of today and the packages that they import."""
-    lock = (SOURCE / "package-lock.json").read_bytes()
+def install(source: Path) -> Path:
+    """Return a folder with the programs of ``source`` as they are now, and their packages."""
+    lock = (source / "package-lock.json").read_bytes()
     folder = _FOLDER / hashlib.sha256(lock).hexdigest()[:16]
     if not folder.exists():
         _FOLDER.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=_FOLDER) as work:
-            _install_into(Path(work) / "node")
+            _install_into(source, Path(work) / "node")
             os.replace(Path(work) / "node", folder)
-    shutil.copytree(SOURCE, folder, dirs_exist_ok=True)
+    shutil.copytree(source, folder, dirs_exist_ok=True)
     return folder
 
 
-def _install_into(folder: Path) -> None:
+def _install_into(source: Path, folder: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed (apt-get install npm)")
-    shutil.copytree(SOURCE, folder)
+    shutil.copytree(source, folder)
     process = subprocess.run(_NPM_CI, cwd=folder, capture_output=True, text=True, timeout=300)
     if process.returncode:
         reason = f"npm ci failed: {process.stderr.strip()[-500:]}"
