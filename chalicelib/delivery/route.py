@@ -22,6 +22,8 @@ from chalicelib.fleet.routing import Route
 
 SMTP_PORT = 25
 
+_FLUSH_SECONDS = 5.0
+
 _transports: list[Transport] = []
 
 
@@ -61,7 +63,7 @@ def close_transports() -> None:
     """Close the idle connections of this process, each with QUIT, and store what was counted."""
     for each in _transports:
         each.close()
-    session_counts.flush()
+    session_counts.flush(within=_FLUSH_SECONDS)
     _transports.clear()
     _transport.cache_clear()
 

@@ -45,16 +45,18 @@ class Dane:
         until, records = self._cache.get(domain, (0.0, NOTHING))
         if now < until:
             return records
-        records = self._look_up(domain)
+        answer = self._ask(domain, "MX")
+        if answer is None:
+            # Hosts that are found a moment later would otherwise get mail without checks
+            return DomainRecords({domain: Unknown(f"the DNS gave no answer for {domain}")})
+        records = self._look_up(domain, answer)
         if len(self._cache) >= _CACHE_ENTRIES:
             self._cache.clear()
         self._cache[domain] = (now + _CACHE_SECONDS, records)
         return records
 
-    def _look_up(self, domain: str) -> DomainRecords:
-        answer = self._ask(domain, "MX")
-        if answer is None or not answer.is_signed:
-            # Without an answer there is no host either, and the message waits
+    def _look_up(self, domain: str, answer: _Answer) -> DomainRecords:
+        if not answer.is_signed:
             return NOTHING
         hosts = [str(record.exchange).rstrip(".").lower() for record in answer.records] or [domain]
         return DomainRecords(

@@ -69,6 +69,7 @@ class DomainRecords:
     """What is published about the mail hosts of a domain.
 
     ``hosts`` has ``None`` for a host without records, and is empty for a domain that is not signed.
+    Nothing can be told of hosts that it does not name.
     """
 
     hosts: Mapping[str, HostRecords | Unknown | None] = field(default_factory=dict)

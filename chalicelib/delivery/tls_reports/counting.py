@@ -6,13 +6,12 @@ Counts of the last minute are lost when the process is killed: they are figures,
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Final
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core import clock, due
 from chalicelib.core.due import Due
@@ -50,17 +49,22 @@ class SessionCounts:
         if starts:
             threading.Thread(target=self._watch, name="tls-counts", daemon=True).start()
 
-    def flush(self) -> None:
-        """Store what was counted, of domains that want reports. Failures are logged."""
+    def flush(self, within: float = math.inf) -> None:
+        """Store what was counted, of domains that want reports, for so many seconds at most.
+
+        Failures are logged.
+        """
         with self._lock:
             counts, self._counts = self._counts, Counter()
+        until = clock.monotonic() + within
         for (day, result), sessions in counts.items():
-            if not wants_reports(result.domain):
-                continue
+            if clock.monotonic() > until:
+                return
             try:
-                store.add(day, result, sessions)
-                due.add(due_entry(day, result.domain))
-            except (BotoCoreError, ClientError):
+                if wants_reports(result.domain):
+                    store.add(day, result, sessions)
+                    due.add(due_entry(day, result.domain))
+            except Exception:
                 _log.exception("sessions for the TLS report of a domain were not counted")
 
     def _watch(self) -> None:

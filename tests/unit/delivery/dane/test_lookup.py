@@ -104,8 +104,15 @@ def test_without_an_answer_about_records_nothing_may_be_sent(failure: Exception)
 
 
 @pytest.mark.parametrize("failure", [dns.resolver.NoNameservers(), dns.exception.Timeout()])
-def test_without_an_answer_about_hosts_there_are_none(failure: Exception) -> None:
-    assert Dane(Resolver(MX=failure)).of(DOMAIN).of(HOST) is None
+def test_without_an_answer_about_hosts_nothing_may_be_sent_to_one(failure: Exception) -> None:
+    """They may be found a moment later, by another query."""
+    resolver = Resolver(MX=failure)
+    dane = Dane(resolver)
+    records = dane.of(DOMAIN)
+    assert records.protects
+    assert isinstance(records.of(HOST), Unknown)
+    resolver.answers |= Resolver().answers
+    assert isinstance(dane.of(DOMAIN).of(HOST), HostRecords)
 
 
 @pytest.mark.parametrize("answer", [no_answer(), no_name()])
