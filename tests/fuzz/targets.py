@@ -9,6 +9,7 @@ from __future__ import annotations
 # Checks run outside pytest as well.
 # ruff: noqa: PT017
 import contextlib
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +24,12 @@ from chalicelib.core import dns as service_dns
 from chalicelib.core import ids, signing, strict_json, web_address
 from chalicelib.core.addresses import in_a_labels, read_mailbox
 from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
+from chalicelib.delivery.dane.records import TlsaRecord
 from chalicelib.dkim import dns_record
+from chalicelib.domain_reports import dmarc_report, tls_report
+from chalicelib.domain_reports.attachments import unpack
+from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import Window
@@ -43,6 +49,8 @@ from relay import api_header, command_arguments, login
 from relay.errors import Refusal
 from relay.input_buffer import InputBuffer
 from relay.message_data import MessageData
+from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
+from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
 from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
 
 Check = Callable[[bytes], None]
@@ -142,6 +150,29 @@ def mail(data: bytes) -> None:
     auto_reply.is_auto_reply(message.fields)
     auto_reply.has_auto_reply_subject(message.fields)
     addresses.message_named_in(message.fields.values())
+
+
+def domain_reports(data: bytes) -> None:
+    """Reports about domains are unpacked and read, or refused; their figures are sums of rows."""
+    for read in (dmarc_report.read, tls_report.read):
+        with contextlib.suppress(UnreadableReport):
+            assert all(rows > 0 for rows in map(_count, read(unpack(data)).rows))
+
+
+def _count(row: DmarcRow | TlsRow) -> int:
+    return row.messages if isinstance(row, DmarcRow) else row.sessions
+
+
+def certificates(data: bytes) -> None:
+    """A host whose certificates are made up is not authenticated."""
+    records = [TlsaRecord(usage, 1, 1, bytes(32)) for usage in (2, 3)]
+    half = len(data) // 2
+    for chain in ([data], [data[:half], data[half:]]):
+        try:
+            authenticate(chain, records, ["mx.a.test"])
+        except NotAuthenticated:
+            continue
+        raise AssertionError("a host without the key was authenticated")
 
 
 def prebuilt(data: bytes) -> None:
@@ -380,6 +411,11 @@ _FILTERS = (
     b'{"groupings": [{"AND": {"campaigns": {"eq": ["a"], "notLike": ["abc"]}}}, {"OR": '
     b'{"domains": {"like": ["a.test"]}}}]}',
 )
+_REPORTS = (
+    dmarc_xml(),
+    tls_json(tls_policy(2, failure())),
+    gzip.compress(dmarc_xml(), mtime=0),
+)
 
 TARGETS = (
     Target("smtp-lines", smtp_lines, (b"EHLO a.test\r\nMAIL FROM:<a@b.test>\r\nQUIT\r\n",)),
@@ -403,6 +439,8 @@ TARGETS = (
         (b"X-SVC-API: {", b"X-MSYS-API:"),
     ),
     Target("mail", mail, _MAIL, (*_MIME_WORDS, b"Final-Recipient: rfc822;", b"Status: 5.1.1")),
+    Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
+    Target("certificates", certificates, (_CERTIFICATE,), (b"\x30\x82", b"\x06\x03\x55\x1d")),
     Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
     Target("header-values", header_values, _HEADERS, (b"=?utf-8?q?", b"<@", b"<>", b"group:")),
     Target("template", template, _TEMPLATES, _TEMPLATE_WORDS),
