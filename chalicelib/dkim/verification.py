@@ -14,6 +14,12 @@ MOST_SIGNATURES = 5
 TextLookup = Callable[[str], list[str]]
 """Returns the TXT records of a name."""
 
+LONGEST_KEY = 1_500
+"""Characters of a key record that is used: more than a key of 8192 bits has.
+
+Whoever signs chooses the key, and the time to use it grows with the cube of its length.
+"""
+
 _TAG = re.compile(r"(?:^|;)\s*([a-z]+)\s*=\s*([^;]*)")
 
 
@@ -54,7 +60,7 @@ def _problem(content: bytes, index: int, texts: TextLookup, *, is_report: bool) 
 
     def lookup(name: bytes, timeout: int = 5) -> bytes | None:
         records = texts(name.decode().rstrip("."))
-        return records[0].encode() if records else None
+        return records[0].encode() if records and len(records[0]) <= LONGEST_KEY else None
 
     try:
         is_valid = dkim.DKIM(content, tlsrpt=is_report).verify(idx=index, dnsfunc=lookup)

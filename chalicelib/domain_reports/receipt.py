@@ -28,8 +28,16 @@ from chalicelib.domain_reports.store import DomainReport
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import SendingDomain
 
+MOST_BYTES = 8 * 1024 * 1024
+"""Bytes of a message with a report."""
+
 _MOST_NAMES = 100
 """Names of a report that are looked up."""
+
+# The time that dkimpy takes for blanks in a row grows with the square of their number. Reports have
+# none: they are encoded, beside a few words.
+_BLANKS = b" " * 100
+_TABS_AS_SPACES = bytes.maketrans(b"\t", b" ")
 
 Row = TypeVar("Row")
 
@@ -59,7 +67,8 @@ class ReportMail:
 def receive(mail: ReportMail) -> list[str]:
     """Store what a message reports; return the sending domains that it is about.
 
-    Raises :class:`NotSigned`, :class:`NotVerifiable` and :class:`UnreadableReport`.
+    Raises :class:`NotSigned`, :class:`NotVerifiable` and :class:`UnreadableReport`. A message that
+    is too large, or that would take too long to verify, counts as not signed.
     """
     reporter = _signer(mail)
     reasons: list[str] = []
@@ -73,6 +82,8 @@ def receive(mail: ReportMail) -> list[str]:
 
 def _signer(mail: ReportMail) -> str:
     """Return the domain of a valid signature that belongs to the author's organization."""
+    if len(mail.content) > MOST_BYTES or _BLANKS in mail.content.translate(_TABS_AS_SPACES):
+        raise NotSigned
     failures: list[dns.LookupFailed] = []
 
     def texts(name: str) -> list[str]:

@@ -22,6 +22,9 @@ from chalicelib.domain_reports.model import DMARC, TLS, DmarcRow, Period, TlsRow
 MOST_READ = 2_000
 """Reports that are read for one page of figures, the newest ones."""
 
+MOST_ROWS_READ = 200_000
+"""Rows of reports after which no other report is read: a reply must not take too long."""
+
 _MOST_BYTES = 300_000
 """Bytes of rows in an item: DynamoDB takes 400 KB."""
 
@@ -80,7 +83,12 @@ def _reports(account_id: int, domain: str, kind: str, period: Period) -> Iterato
         },
         newest_first=True,
     )
-    return map(_from_item, islice(items, MOST_READ))
+    rows = 0
+    for report in map(_from_item, islice(items, MOST_READ)):
+        yield report
+        rows += len(report.rows)
+        if rows >= MOST_ROWS_READ:
+            return
 
 
 def _partition(account_id: int, domain: str) -> str:

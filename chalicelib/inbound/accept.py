@@ -66,13 +66,13 @@ def accept(mail_from: str, recipients: Sequence[str], data: bytes) -> str:
     Raises :class:`UnknownMessage` when nothing is known of the messages that it is about, and
     ``domain_reports.receipt.NotVerifiable``.
     """
-    mail = mime.read(data)
     addresses = list(dict.fromkeys(recipients))
     if any(map(_is_for_domain_reports, addresses)):
         domain_report.store(data)
         addresses = [each for each in addresses if not _is_for_domain_reports(each)]
         if not addresses:
             return NO_EVENT
+    mail = mime.read(data)
     results = [_read(mail, mail_from, address) for address in addresses]
     if not any(results):
         _log.info("refused a report about a message of which nothing is known")

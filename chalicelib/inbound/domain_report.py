@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from email.utils import parseaddr
 
 from chalicelib.domain_reports import receipt
 from chalicelib.domain_reports.model import UnreadableReport
 from chalicelib.inbound import mime
-
-_READ_BYTES = 8 * 1024 * 1024
-"""Bytes of a report's message that are read; the whole message counts for its signature."""
+from chalicelib.mail_format.address_list import read_addresses
 
 _log = logging.getLogger(__name__)
 
@@ -21,8 +18,9 @@ def store(data: bytes) -> None:
     Raises ``receipt.NotVerifiable`` when the DNS does not give the key of the signature. Anything
     else that is wrong is logged: the reporter could do nothing about a refusal.
     """
-    mail = mime.read(data, _READ_BYTES)
-    author = parseaddr(mail.fields.first("from"))[1]
+    mail = mime.read(data, receipt.MOST_BYTES)
+    authors = read_addresses(mail.fields.all("from"))
+    author = authors[0][1] if len(authors) == 1 else ""
     message = receipt.ReportMail(
         content=data,
         signatures=mail.fields.all("dkim-signature"),

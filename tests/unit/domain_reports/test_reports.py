@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import random
+from time import process_time
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.verification import signatures_of
 from chalicelib.domain_reports import store
 from chalicelib.domain_reports.model import DMARC, DmarcRow, Period
 from chalicelib.domain_reports.receipt import NotVerifiable
@@ -34,7 +41,7 @@ from tests.unit.domain_reports.samples import (
     tls_json,
     tls_policy,
 )
-from tests.unit.key_pairs import OTHER
+from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
 from tests.unit.sending_domains.examples import domain
@@ -161,6 +168,69 @@ def test_a_report_that_its_author_did_not_sign_is_dropped(
     assert messages(client) == 0
 
 
+@pytest.mark.parametrize("blanks", [b" " * 100_000, b"\t " * 50_000, (b" " * 200 + b"\r\n") * 999])
+def test_a_message_that_would_take_long_to_verify_is_dropped_at_once(
+    client: Client, blanks: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    message = message_with(dmarc_xml()).replace(b"aggregate report", blanks + b"x")
+    tags = "v=1; a=rsa-sha256; c=relaxed/relaxed; d=reporter.test; s=r1; h=from; bh=AA; b=AA"
+    mail = f"DKIM-Signature: {tags}\r\n".encode() + message
+    started = process_time()
+    assert accept("", [TO], mail) == NO_EVENT
+    assert process_time() - started < 2, "dkimpy would take a minute"
+    assert "without a valid signature" in caplog.text
+
+
+def test_a_key_that_would_take_long_to_use_is_none() -> None:
+    """Who signs may publish any key; the time to use it grows with the cube of its length."""
+    numbers = rsa.RSAPublicNumbers(e=2**50_000 - 1, n=2**50_001 - 1)
+    sequence = b"".join(_der(number) for number in (numbers.n, numbers.e))
+    key = b"\x30\x83" + len(sequence).to_bytes(3, "big") + sequence
+    record = f"v=DKIM1; k=rsa; p={base64.b64encode(key).decode()}"
+    message = signed(message_with(dmarc_xml()))
+    value = message.partition(b"\r\nFrom:")[0].partition(b":")[2].decode()
+    started = process_time()
+    (signature,) = signatures_of(message, [value], lambda _: [record], is_report=True)
+    assert process_time() - started < 2
+    assert signature.problem
+
+
+def _der(number: int) -> bytes:
+    data = number.to_bytes(number.bit_length() // 8 + 1, "big")
+    return b"\x02\x83" + len(data).to_bytes(3, "big") + data
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("(" * 50_000, "<" * 50_000, '"' * 50_000, "a@" * 30_000, "\\" * 50_000),
+        f"a@{REPORTER}, b@{REPORTER}",
+    ],
+)
+def test_a_from_field_without_one_author_is_that_of_nobody(client: Client, field: str) -> None:
+    mail = signed(message_with(dmarc_xml(), author="x@y.test"))
+    mail = mail.replace(b"From: x@y.test", f"From: {field}".encode())
+    assert accept("", [TO], mail) == NO_EVENT
+    assert messages(client) == 0
+
+
+@settings_of_hypothesis(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["a", "c", "d", "s", "h", "bh", "b", "l", "t", "x", "v", "q", "i"]),
+    st.text(st.characters(max_codepoint=255, exclude_characters="\r\n"), max_size=20),
+)
+def test_any_signature_is_valid_or_not(name: str, value: str) -> None:
+    message = message_with(dmarc_xml())
+    valid = f"v=1; a=rsa-sha256; d={REPORTER}; s=r1; h=from; bh=AA==; b=AA=="
+    tags = dict(tag.split("=", 1) for tag in valid.split("; ")) | {name: value}
+    text = "; ".join(f"{key}={each}" for key, each in tags.items())
+    mail = f"DKIM-Signature: {text}\r\n".encode() + message
+    record = txt_record(PAIR.public_b64)
+    (signature,) = signatures_of(mail, [text], lambda _: [record], is_report=True)
+    assert signature.problem
+
+
 def test_another_key_than_the_published_one_does_not_count(client: Client, zone: Zone) -> None:
     zone.set(KEY_RECORD, ("TXT", txt_record(OTHER.public_b64)))
     receive(dmarc_xml())
@@ -239,3 +309,12 @@ def test_a_report_with_long_rows_still_fits(client: Client) -> None:
     store.save(1, "example.test", report)
     (kept_report,) = store.dmarc_reports(1, "example.test", Period(START, END + 1))
     assert 500 < len(kept_report.rows) < len(rows)
+
+
+def test_figures_end_with_the_report_that_has_one_row_too_many(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        receive(dmarc_xml(record(), record(spf="fail"), report_id=str(number)))
+    monkeypatch.setattr(store, "MOST_ROWS_READ", 3)
+    assert dmarc(client)["reporters"][0]["reports"] == 2

@@ -82,7 +82,7 @@ def test_what_is_no_report_is_refused(content: bytes, reason: str) -> None:
 @given(st.sampled_from(["policies", "organization-name", "report-id", "date-range"]), VALUES)
 def test_any_value_of_any_field_is_refused_or_read(name: str, value: Any) -> None:
     with suppress(UnreadableReport):
-        read(tls_json(**{name: value}))
+        assert all(row.sessions > 0 for row in read(tls_json(**{name: value})).rows)
 
 
 @settings(max_examples=200)
@@ -91,4 +91,7 @@ def test_any_value_of_any_field_is_refused_or_read(name: str, value: Any) -> Non
     VALUES | st.lists(st.dictionaries(st.sampled_from(list(failure())), VALUES), max_size=2),
 )
 def test_any_value_inside_a_policy_is_read(name: str, value: Any) -> None:
-    read(json.dumps(json.loads(tls_json(tls_policy(2, failure()) | {name: value}))).encode())
+    report = read(
+        json.dumps(json.loads(tls_json(tls_policy(2, failure()) | {name: value}))).encode()
+    )
+    assert all(row.sessions > 0 for row in report.rows)
