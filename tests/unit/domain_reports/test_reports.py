@@ -174,7 +174,7 @@ def test_a_message_that_would_take_long_to_verify_is_dropped_at_once(
 ) -> None:
     caplog.set_level(logging.INFO)
     message = message_with(dmarc_xml()).replace(b"aggregate report", blanks + b"x")
-    tags = "v=1; a=rsa-sha256; c=relaxed/relaxed; d=reporter.test; s=r1; h=from; bh=AA; b=AA"
+    tags = "v=1; a=rsa-sha256; c=relaxed/relaxed; d=reporter.test; s=r1; h=from; bh=AAAA; b=AAAA"
     mail = f"DKIM-Signature: {tags}\r\n".encode() + message
     started = process_time()
     assert accept("", [TO], mail) == NO_EVENT
