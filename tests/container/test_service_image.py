@@ -26,6 +26,7 @@ import pytest
 import yaml
 
 from tests.container.engine import BASE, ROOT, Engine, cannot_publish
+from tests.container.network import own_network
 from tests.free_ports import free_port
 from tests.http_response import Response
 from tests.journey.service import eventually
@@ -117,6 +118,13 @@ class Container:
 @pytest.fixture(scope="module")
 def image(engine: Engine) -> str:
     return engine.build_service()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def network(engine: Engine) -> Iterator[None]:
+    """Let no other test see the interfaces; the engine comes first, as it downloads packages."""
+    with own_network():
+        yield
 
 
 @pytest.fixture(scope="module")
