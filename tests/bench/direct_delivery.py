@@ -51,6 +51,7 @@ MESSAGES = 3_000
 CHUNK = 100
 ROUNDS = 2
 _DOMAIN, _SELECTOR = "sender.test", "s1"
+_SENDER = f"a@{_DOMAIN}"
 _HEADERS = (
     b"From: Sender <a@sender.test>\r\nTo: b@inbox.test\r\nSubject: bench\r\n"
     b"Date: Thu, 01 Jan 2026 00:00:00 +0000\r\nMessage-ID: <%d@sender.test>\r\n\r\n"
@@ -120,6 +121,10 @@ def _message(number: int) -> bytes:
     return _HEADERS % number + _LINE * 80
 
 
+def _recipient(number: int) -> str:
+    return f"r{number}@inbox{number % 10}.test"
+
+
 def _measure(receiver: _Postfix, send: Callable[[], None]) -> float:
     """Return messages a second, from the first one until all have been received."""
     before = receiver.received()
@@ -178,14 +183,13 @@ def _inject(port: int) -> None:
         "bench.test",
     )
 
-    def send(data: bytes) -> None:
-        outcome = transport.deliver(
-            OutboundMessage("a@sender.test", "b@inbox.test", data), commit_at_once
-        )
+    def send(index: int) -> None:
+        message = OutboundMessage(_SENDER, _recipient(index), _message(index))
+        outcome = transport.deliver(message, commit_at_once)
         assert outcome.code == 250, outcome
 
     with ThreadPoolExecutor(_CLIENTS) as threads:
-        for each in threads.map(send, map(_message, range(MESSAGES))):
+        for each in threads.map(send, range(MESSAGES)):
             assert each is None
     transport.close()
 
@@ -250,9 +254,9 @@ def _delivery_container(port: int, key: rsa.RSAPrivateKey) -> Iterator[_Containe
 
 def _finished(transmission: str, index: int, data: bytes) -> FinishedMessage:
     name = ids.message_id(transmission, index)
-    recipient = f"r{index}@inbox{index % 10}.test"
+    recipient = _recipient(index)
     event = {"message_id": name, "rcpt_to": recipient, "subject": "bench"}
-    return FinishedMessage(index, f"b@{_DOMAIN}", recipient, event, data)
+    return FinishedMessage(index, _SENDER, recipient, event, data)
 
 
 if __name__ == "__main__":
