@@ -47,9 +47,9 @@ from tests.free_ports import free_port
 from tests.mail_servers.postfix_process import postfix_process
 from tests.unit.infrastructure.clouds import ROOT, eventually
 
-MESSAGES = 3_000
+MESSAGES = 5_000
 CHUNK = 100
-ROUNDS = 2
+ROUNDS = 3
 _DOMAIN, _SELECTOR = "sender.test", "s1"
 _SENDER = f"a@{_DOMAIN}"
 _HEADERS = (
