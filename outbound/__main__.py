@@ -15,6 +15,7 @@ import sys
 from chalicelib.core import aws, domain_names, logs
 from chalicelib.core.process_group import ProcessGroup, usable_cores
 from chalicelib.core.settings import settings
+from chalicelib.core.shared_places import shared_places
 from outbound import health
 from outbound.delivery_process import run
 
@@ -23,10 +24,11 @@ def main() -> None:
     """Read the settings and deliver."""
     current = settings()
     _log_json_lines(current.log_level)
-    # Before processes are forked, which then share the clients' models and the public suffixes
+    # Before processes are forked, which then share these
     aws.make_clients()
     domain_names.is_public_suffix("test")
     importlib.import_module("dns.resolver")
+    shared_places()
     gc.freeze()
     processes = current.delivery_processes or usable_cores()
     health.expect(processes)

@@ -1,7 +1,7 @@
 """Decide which limits are in force for a group: the operator's, those of its provider, or defaults.
 
 Connections count for one source address, and a source address belongs to one host. The processes of
-a delivery container share them, each with at least one.
+a delivery container divide them, or share them if they are fewer than the processes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,19 @@ def default_limits() -> Limits:
 
 
 def connections_of(path: str) -> int:
-    """Return how many connections of a path this process may have."""
+    """Return how many connections of a path this process may have at a time."""
+    return max(1, _of_host(path) // _processes())
+
+
+def shared_connections_of(path: str) -> int | None:
+    """Return how many connections of a path all processes share; ``None`` if each has its own."""
+    connections = _of_host(path)
+    return connections if connections < _processes() else None
+
+
+def _of_host(path: str) -> int:
     group, _ = store.group_of_path(path)
-    return max(1, limits_of(group).connections // _processes())
+    return limits_of(group).connections
 
 
 def _processes() -> int:

@@ -4,6 +4,9 @@ An idle session serves a message with the same `SessionKey`: destination, local 
 name. The limit counts the connections of a path that are in use and idle. An idle session
 that is too old is not used again. A session that the host has closed fails when it is used, and a
 new one replaces it.
+
+Where the processes of this host share the connections of a path, a session has one of them until it
+is closed. So that each process gets its turn, such a session is closed soon.
 """
 
 from __future__ import annotations
@@ -11,13 +14,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
 from chalicelib.core.concurrency import Limit, PerKeyLimit
+from chalicelib.core.shared_places import shared_places
+from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
+
+_SHARED_SECONDS = 2.0
+_SHARED_IDLE_SECONDS = 0.5
+
+
+def not_shared(_: str) -> int | None:
+    """Share the connections of no path."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +39,8 @@ class PoolLimits:
     """How many connections, and for how long.
 
     `connections` is per path, a number or a function of the path; `messages` per connection.
+    `shared` tells how many connections of a path the processes of this host share (None: each has
+    its own).
     `idle_seconds` is how long an unused session stays open (hosts close them after one to five
     minutes), `idle_sessions` how many stay open in all. `wait_seconds` is how long a message waits
     for a connection.
@@ -35,6 +51,7 @@ class PoolLimits:
     idle_seconds: float = 30.0
     idle_sessions: int = 100
     wait_seconds: float = 60.0
+    shared: Callable[[str], int | None] = not_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,7 @@ class SessionPool:
         self._lock = threading.Lock()
         self._idle: list[tuple[SessionKey, SmtpSession]] = []  # oldest use first
         self._is_closed = False
+        self._timed_calls = TimedCalls()
 
     def deliver(
         self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
@@ -74,8 +92,7 @@ class SessionPool:
         seconds = self._limits.wait_seconds
         with self._connections.place(key.path, seconds) as has_place:
             if not has_place:
-                text = internal("4.4.5", f"too many connections to {key.destination}")
-                return Retry(451, text, TRANSIENT_FAILURE)
+                return _too_many(key)
             try:
                 return self._deliver(key, connect, message, commit)
             except SessionFailed as failure:
@@ -99,14 +116,34 @@ class SessionPool:
                 if not failure.stale:
                     raise
         self._make_room(key.path)
-        return self._use(connect(), key, message, commit)
+        return self._use(self._connect(key, connect), key, message, commit)
+
+    def _connect(self, key: SessionKey, connect: Connect) -> SmtpSession:
+        """Open a session, with one of the connections of its path if those are shared."""
+        connections = self._limits.shared(key.path)
+        if connections is None:
+            return connect()
+        place = shared_places().take(key.path, connections, self._limits.wait_seconds)
+        if place is None:
+            raise SessionFailed(_too_many(key))
+        try:
+            session = connect()
+        except BaseException:
+            place.release()
+            raise
+        session.place = place
+        return session
 
     def _use(
         self, session: SmtpSession, key: SessionKey, message: OutboundMessage, commit: Commit
     ) -> Outcome:
-        outcome = session.deliver(message, commit)
+        try:
+            outcome = session.deliver(message, commit)
+        except BaseException:
+            session.abandon()
+            raise
         most = message.messages_per_connection or self._limits.messages
-        if session.messages >= most or not session.is_reusable:
+        if session.messages >= most or not session.is_reusable or _is_over(session):
             session.close()
         else:
             self._give_back(key, session)
@@ -131,7 +168,20 @@ class SessionPool:
             else:
                 self._idle.append((key, session))
                 surplus = self._overdue()
+                if session.place:
+                    close = partial(self._close_unused, session, session.messages)
+                    self._timed_calls.call_after(_SHARED_IDLE_SECONDS, close)
         for session in surplus:
+            session.close()
+
+    def _close_unused(self, session: SmtpSession, messages: int) -> None:
+        """Close a session that was not used again."""
+        with self._lock:
+            others = [(key, each) for key, each in self._idle if each is not session]
+            is_unused = len(others) < len(self._idle) and session.messages == messages
+            if is_unused:
+                self._idle = others
+        if is_unused:
             session.close()
 
     def _overdue(self) -> list[SmtpSession]:
@@ -155,6 +205,16 @@ class SessionPool:
 
     def _is_old(self, session: SmtpSession) -> bool:
         return monotonic() - session.last_used > self._limits.idle_seconds
+
+
+def _is_over(session: SmtpSession) -> bool:
+    """Tell whether it is the turn of another process to have the connection."""
+    return session.place is not None and monotonic() - session.place.since > _SHARED_SECONDS
+
+
+def _too_many(key: SessionKey) -> Retry:
+    text = internal("4.4.5", f"too many connections to {key.destination}")
+    return Retry(451, text, TRANSIENT_FAILURE)
 
 
 def _backwards(

@@ -12,6 +12,7 @@ import contextlib
 from time import monotonic
 
 from chalicelib.core.bounce_classes import SOFT_BOUNCE, TIMEOUT
+from chalicelib.core.shared_places import Place
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -54,7 +55,8 @@ class SmtpSession:
     """An open session. One thread at a time may use it.
 
     `is_reusable` says whether it may serve another message after the first one. `tls_failure` is
-    the kind of failure because of which it is in the clear, empty if there was none.
+    the kind of failure because of which it is in the clear, empty if there was none. `place` is its
+    place among connections that the processes of this host share; it gives it back at its end.
     """
 
     def __init__(self, wire: SmtpWire, extensions: Extensions, timeouts: Timeouts) -> None:
@@ -66,6 +68,7 @@ class SmtpSession:
         self.is_open = True
         self.is_reusable = True
         self.tls_failure = ""
+        self.place: Place | None = None
         self.messages = 0
         self.last_used = monotonic()
 
@@ -105,6 +108,9 @@ class SmtpSession:
         """Close the connection without QUIT."""
         self.is_open = False
         self._wire.close()
+        place, self.place = self.place, None
+        if place:
+            place.release()
 
     def _begin(self, envelope: Envelope) -> Retry | Failed | None:
         """Send the commands up to DATA; return None if the host asks for the content (354)."""

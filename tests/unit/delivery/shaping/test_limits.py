@@ -25,6 +25,21 @@ def test_the_processes_of_a_container_share_connections(
     assert limits.connections_of(store.path_of("example.net", None)) == connections
 
 
+@pytest.mark.parametrize(
+    ("processes", "connections"), [("1", None), ("4", None), ("5", 4), ("8", 4)]
+)
+def test_processes_share_connections_that_are_fewer_than_they_are(
+    monkeypatch: pytest.MonkeyPatch, processes: str, connections: int | None
+) -> None:
+    monkeypatch.setenv("DELIVERY", "container")
+    monkeypatch.setenv("DELIVERY_PROCESSES", processes)
+    settings.cache_clear()
+    store.change_overrides(lambda before: before | {"example.net": Limits(4, 50)})
+    path = store.path_of("example.net", None)
+    assert limits.shared_connections_of(path) == connections
+    assert limits.shared_connections_of(store.path_of("unknown.test", None)) is None
+
+
 def test_a_group_without_limits_has_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DELIVERY_DOMAIN_CONNECTIONS", "3")
     settings.cache_clear()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from itertools import count
+from contextlib import suppress
 
 import pytest
 
+from chalicelib.core.shared_places import SharedPlaces
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
-from chalicelib.delivery.transports import Commit, OutboundMessage, commit_at_once
+from chalicelib.delivery.transports import (
+    Commit,
+    OutboundMessage,
+    commit_at_once,
+    session_pool,
+)
 from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
+from chalicelib.delivery.transports.smtp_wire import SmtpWire, Timeouts
+from tests.journey.service import eventually
 
 MESSAGE = OutboundMessage("a@example.com", "b@example.net", b"x")
 
@@ -31,15 +38,21 @@ GOOD = Delivered(250, "taken")
 LOST = Retry(421, "4.4.2 [internal] lost", 20)
 
 
+class FakeWire(SmtpWire):
+    """A connection that only can be closed."""
+
+    def __init__(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 class FakeSession(SmtpSession):
     """A session whose deliveries are a function."""
 
-    def __init__(self, name: int, deliver: Callable[[], Outcome]) -> None:
-        self.name = name
-        self.is_open = True
-        self.is_reusable = True
-        self.messages = 0
-        self.last_used = time.monotonic()
+    def __init__(self, deliver: Callable[[], Outcome]) -> None:
+        super().__init__(FakeWire(), {}, Timeouts())
         self.said_goodbye = False
         self._deliver = deliver
 
@@ -48,11 +61,8 @@ class FakeSession(SmtpSession):
         return commit(self._deliver)
 
     def close(self) -> None:
-        self.is_open = False
         self.said_goodbye = True
-
-    def abandon(self) -> None:
-        self.is_open = False
+        self.abandon()
 
 
 class Sessions:
@@ -61,10 +71,9 @@ class Sessions:
     def __init__(self) -> None:
         self.opened: list[FakeSession] = []
         self.do: Callable[[], Outcome] = lambda: GOOD
-        self._names = count(1)
 
     def connect(self) -> SmtpSession:
-        session = FakeSession(next(self._names), lambda: self.do())
+        session = FakeSession(lambda: self.do())
         self.opened.append(session)
         return session
 
@@ -269,3 +278,108 @@ def test_finished_domains_leave_nothing_behind(sessions: Sessions) -> None:
         send(pool, sessions, key_of(f"d{n}.example"))
     assert not pool._connections._in_use
     assert len(pool._idle) == 2
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> SharedPlaces:
+    """The places of connections that processes share."""
+    places = SharedPlaces()
+    monkeypatch.setattr(session_pool, "shared_places", lambda: places)
+    return places
+
+
+def is_free(places: SharedPlaces, path: str = HERE.path) -> bool:
+    """Tell whether the only connection of a path could be taken."""
+    place = places.take(path, 1, 0)
+    if place:
+        place.release()
+    return place is not None
+
+
+def shared_pool(**limits: float) -> SessionPool:
+    """Return a pool that shares one connection of ``HERE`` with other processes."""
+    return SessionPool(PoolLimits(shared=lambda path: 1 if path == HERE.path else None, **limits))  # type: ignore[arg-type]
+
+
+def test_a_session_has_a_shared_connection_until_it_ends(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    pool = shared_pool(messages=2)
+    send(pool, sessions)
+    assert not is_free(places)
+    send(pool, sessions)
+    assert is_free(places)
+    assert len(sessions.opened) == 1
+
+
+def test_a_path_with_enough_connections_shares_none(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    send(shared_pool(), sessions, THERE)
+    assert sessions.opened[0].is_open
+    assert is_free(places, THERE.path)
+
+
+def test_a_message_waits_for_a_shared_connection_and_no_longer_than_it_may(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    pool = shared_pool(wait_seconds=0.1)
+    place = places.take(HERE.path, 1, 0)
+    assert place
+    outcome = send(pool, sessions)
+    assert (outcome.code, sessions.opened) == (451, [])
+    place.release()
+    assert send(pool, sessions) == GOOD
+
+
+def test_another_process_gets_a_shared_connection_after_some_seconds(
+    sessions: Sessions, places: SharedPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = shared_pool()
+    send(pool, sessions)
+    assert not is_free(places)
+    monkeypatch.setattr(session_pool, "_SHARED_SECONDS", -1.0)
+    send(pool, sessions)
+    assert is_free(places)
+    assert sessions.opened[0].said_goodbye
+
+
+def test_an_unused_session_gives_its_shared_connection_back(
+    sessions: Sessions, places: SharedPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_pool, "_SHARED_IDLE_SECONDS", 0.05)
+    send(shared_pool(), sessions)
+    eventually(lambda: is_free(places))
+    assert sessions.opened[0].said_goodbye
+
+
+def test_a_session_that_is_used_again_is_not_closed_as_unused(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    pool = shared_pool()
+    send(pool, sessions)
+    messages = sessions.opened[0].messages
+    send(pool, sessions)
+    pool._close_unused(sessions.opened[0], messages)
+    assert sessions.opened[0].is_open
+
+
+@pytest.mark.parametrize("error", [SessionFailed(LOST), SessionLost(LOST, stale=False), OSError()])
+def test_a_failure_gives_the_shared_connection_back(
+    sessions: Sessions, places: SharedPlaces, error: Exception
+) -> None:
+    def fail() -> Outcome:
+        raise error
+
+    sessions.do = fail
+    with suppress(OSError):
+        assert send(shared_pool(), sessions) == LOST
+    assert is_free(places)
+
+
+def test_a_host_that_cannot_be_reached_takes_no_shared_connection(places: SharedPlaces) -> None:
+    def connect() -> SmtpSession:
+        raise SessionFailed(LOST)
+
+    assert shared_pool().deliver(HERE, connect, MESSAGE, commit_at_once) == LOST
+    assert is_free(places)
