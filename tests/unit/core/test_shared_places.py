@@ -84,18 +84,18 @@ def test_a_process_takes_no_place_of_the_one_that_forked_it(places: SharedPlaces
 
 
 def test_who_gives_a_place_back_waits_behind_those_that_wait(places: SharedPlaces) -> None:
-    place, taken = take(places), threading.Event()
+    place, has_place = take(places), threading.Event()
 
     def wait() -> None:
         assert places.take("a", 1, SECONDS)
-        taken.set()
+        has_place.set()
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     eventually(lambda: len(places._in_use) == 2)  # the place, and the turn to take it
     place.release()
     assert places.take("a", 1, 0) is None
-    assert taken.wait(SECONDS)
+    assert has_place.wait(SECONDS)
 
 
 def test_a_key_has_no_more_places_than_bytes(
