@@ -10,7 +10,8 @@ import pytest
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import delivery_batch
+from chalicelib.delivery import attempts, delivery_batch
+from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import Retry
 from chalicelib.delivery.shaping import groups, shaper, store
@@ -238,3 +239,18 @@ def test_a_unit_keeps_the_ips_of_all_its_messages(host: MailHost) -> None:
     assert message.head["sending_ips"] == [[10, "192.0.2.1"], [20, "192.0.2.2"]]
     ips = [each.sending_ip for each in batch_from(message).messages]
     assert ips == ["192.0.2.1"] * 10 + ["192.0.2.2"] * 20
+
+
+def test_messages_for_one_path_wait_for_each_other_as_one_destination(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    destinations = set[str]()
+
+    class Lock(CommitLock):
+        def _acquire(self, destination: str) -> None:
+            destinations.add(destination)
+
+    lock = Lock(1.0)
+    monkeypatch.setattr(attempts, "_commit_lock", lambda: lock)
+    deliver(received(3))
+    assert destinations == {PATH}
