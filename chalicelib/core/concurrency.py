@@ -14,8 +14,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from typing import Protocol, TypeVar
+from contextlib import contextmanager
+from typing import TypeVar
 
 from chalicelib.core.fair_queue import FairQueue, Lane
 
@@ -71,40 +71,12 @@ class PerKeyLimit:
             return self._in_use.get(key, 0)
 
 
-class Turns(Protocol):
-    """Something that the calls of a key take turns at."""
-
-    def number_waiting(self, key: str) -> int:
-        """Return how many calls of a key wait for their turn."""
-        ...
-
-    def is_crowded(self, key: str) -> bool:
-        """Tell whether a call of a key has waited for its turn lately."""
-        ...
-
-
-class _NoTurns:
-    def number_waiting(self, key: str) -> int:
-        return 0
-
-    def is_crowded(self, key: str) -> bool:
-        return False
-
-
-_NO_TURNS = _NoTurns()
-
-
 class PerKeyExecutor:
-    """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key.
+    """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key."""
 
-    Where the calls of a key take turns at something, fewer are run if more would only wait: while
-    one call has its turn, one other is ready for it.
-    """
-
-    def __init__(self, threads: int, limit: Limit, turns: Turns = _NO_TURNS) -> None:
+    def __init__(self, threads: int, limit: Limit) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="per-key")
         self._limit = PerKeyLimit(limit)
-        self._turns = turns
         self._lock = threading.Lock()
         self._queues: dict[str, FairQueue[Callable[[], None]]] = {}
         self._without_thread = 0  # calls that the pool has not started yet
@@ -122,17 +94,11 @@ class PerKeyExecutor:
                 future.set_result(result)
 
         with self._lock:
-            has_place = self._take_place(key)
-            queue = self._queues.setdefault(key, FairQueue())
-            queue.push(lane, run)
-            if has_place:
-                self._start(key, queue.pop())
+            if self._limit.acquire(key):
+                self._start(key, run)
+            else:
+                self._queues.setdefault(key, FairQueue()).push(lane, run)
         return future
-
-    def _take_place(self, key: str) -> bool:
-        """Take a place of a key, unless a call in it would only wait for its turn."""
-        is_crowded = self._turns.is_crowded(key) and self._limit.in_use(key) > 0
-        return not is_crowded and self._limit.acquire(key)
 
     def _start(self, key: str, run: Callable[[], None]) -> None:
         self._without_thread += 1
@@ -157,14 +123,9 @@ class PerKeyExecutor:
             queue = self._queues.get(key)
             if not queue:
                 self._queues.pop(key, None)
-            if not queue or self._turns.number_waiting(key) > 1:
                 self._limit.release(key)
                 return None
-            following = queue.pop()
-            with suppress(Exception):  # the limit may be unknown; whoever submits a call is told
-                if queue and self._take_place(key):
-                    self._start(key, queue.pop())
             if not self._without_thread:
-                return following
-            self._start(key, following)
+                return queue.pop()
+            self._start(key, queue.pop())
             return None

@@ -15,6 +15,7 @@ from threading import Event, Lock
 from time import monotonic
 
 from chalicelib.core import clock, shutdown
+from chalicelib.core.addresses import domain_of
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.fair_queue import Lane
 from chalicelib.core.settings import settings
@@ -151,7 +152,7 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
     message, route = departure.message, departure.route
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with _commit_lock().hold(departure.destination):
+        with _commit_lock().hold(departure.hosts or domain_of(message.recipient)):
             return commits.commit(message.index, route, finish)
 
     answers: list[Outcome] = []
@@ -182,7 +183,7 @@ def _commit_lock() -> CommitLock:
 @cache
 def _executor() -> PerKeyExecutor:
     """Return the threads of this process: a slow domain leaves some to the others."""
-    return PerKeyExecutor(settings().delivery_connections, _connections, _commit_lock())
+    return PerKeyExecutor(settings().delivery_connections, _connections)
 
 
 def _connections(destination: str) -> int:

@@ -4,24 +4,18 @@ A crash in between cannot be told from a crash before the dot, so a message in t
 sent twice. The lock makes that at most one message, or as many as ``DELIVERY_COMMIT_WIDTH`` says.
 A host that does not answer in time loses the lock, and mail to the same destination goes without it
 for as long as its answers are late: otherwise one slow host would hold up the mail to all others.
-A destination is the path of traffic shaping, or a domain.
-
-Connections to a host that answers fast would mostly wait for each other here. So the lock tells how
-many messages wait: more connections than that needs are not used (:class:`PerKeyExecutor`).
+A destination is the hosts that mail leaves for, or a domain where those are not known.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
 _MOST_SLOW_DESTINATIONS = 10_000
-_MOST_CROWDED_DESTINATIONS = 10_000
-_CROWDED_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +35,6 @@ class CommitLock:
         self._changed = threading.Condition()
         self._holds: list[_Hold] = []  # in the order in which they are overdue
         self._slow: set[str] = set()
-        self._waits: Counter[str] = Counter()
-        self._crowded_until: dict[str, float] = {}
 
     @contextmanager
     def hold(self, destination: str) -> Iterator[None]:
@@ -54,14 +46,6 @@ class CommitLock:
         finally:
             self._release(destination, hold, in_time=monotonic() - started <= self._seconds)
 
-    def number_waiting(self, destination: str) -> int:
-        """Return how many messages to a destination wait for the lock."""
-        return self._waits.get(destination, 0)
-
-    def is_crowded(self, destination: str) -> bool:
-        """Tell whether a message to a destination has waited for the lock lately."""
-        return monotonic() < self._crowded_until.get(destination, 0.0)
-
     def _acquire(self, destination: str) -> _Hold | None:
         with self._changed:
             while destination not in self._slow:
@@ -72,21 +56,11 @@ class CommitLock:
                     return hold
                 first = self._holds[0]
                 if first.until > now:
-                    self._wait(destination, now, first.until - now)
+                    self._changed.wait(first.until - now)
                 else:
                     self._holds.remove(first)
                     self._add_slow(first.destination)
             return None
-
-    def _wait(self, destination: str, now: float, seconds: float) -> None:
-        if len(self._crowded_until) >= _MOST_CROWDED_DESTINATIONS:
-            self._crowded_until.clear()
-        self._crowded_until[destination] = now + _CROWDED_SECONDS
-        self._waits[destination] += 1
-        self._changed.wait(seconds)
-        self._waits[destination] -= 1
-        if not self._waits[destination]:
-            del self._waits[destination]
 
     def _release(self, destination: str, hold: _Hold | None, *, in_time: bool) -> None:
         with self._changed:

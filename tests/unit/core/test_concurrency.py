@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
@@ -155,74 +154,3 @@ def test_calls_of_one_key_go_on_in_the_same_thread() -> None:
     may_begin.set()
     assert not wait([first, *futures], SECONDS).not_done
     assert len(threads) == 1
-
-
-@dataclass
-class Crowd:
-    """What calls take turns at, with so many that wait."""
-
-    size: int
-
-    def number_waiting(self, key: str) -> int:
-        return self.size
-
-    def is_crowded(self, key: str) -> bool:
-        return self.size > 0
-
-
-def test_a_call_that_would_wait_for_its_turn_starts_when_no_other_runs(slow: BlockingCall) -> None:
-    executor = PerKeyExecutor(8, 8, Crowd(1))
-    futures = [executor.submit("fast.test", slow) for _ in range(5)]
-    assert slow.started.acquire(timeout=SECONDS)
-    slow.release()
-    assert not wait(futures, SECONDS).not_done
-    assert slow.most == 1
-
-
-def test_a_call_that_ends_makes_room_while_others_wait_for_their_turn(slow: BlockingCall) -> None:
-    crowd = Crowd(0)
-    executor, may_end = PerKeyExecutor(8, 8, crowd), threading.Event()
-    first = executor.submit("fast.test", lambda: may_end.wait(SECONDS))
-    futures = [executor.submit("fast.test", slow) for _ in range(7)]
-    crowd.size = 2
-    others = [executor.submit("fast.test", slow) for _ in range(5)]
-    may_end.set()
-    first.result(SECONDS)
-    assert executor.submit("another.test", lambda: "done").result(SECONDS) == "done"
-    assert not any(each.running() or each.done() for each in others)
-    crowd.size = 0
-    slow.release()
-    assert not wait([*futures, *others], SECONDS).not_done
-    assert slow.most == 7
-
-
-def test_more_calls_run_once_none_waits_for_its_turn(slow: BlockingCall) -> None:
-    crowd = Crowd(1)
-    executor, may_end = PerKeyExecutor(8, 8, crowd), threading.Event()
-    futures: list[Future[object]] = [executor.submit("slow.test", lambda: may_end.wait(SECONDS))]
-    futures += [executor.submit("slow.test", lambda: None) for _ in range(3)]
-    futures += [executor.submit("slow.test", slow) for _ in range(3)]
-    crowd.size = 0
-    may_end.set()
-    for _ in range(3):
-        assert slow.started.acquire(timeout=SECONDS)
-    slow.release()
-    assert not wait(futures, SECONDS).not_done
-
-
-def test_a_limit_that_becomes_unknown_stops_no_call_that_was_accepted() -> None:
-    is_known = True
-
-    def limit(_: str) -> int:
-        if not is_known:
-            raise OSError("unreadable")
-        return 1
-
-    executor, may_end = PerKeyExecutor(4, limit), threading.Event()
-    first = executor.submit("a.test", lambda: may_end.wait(SECONDS))
-    futures = [executor.submit("a.test", lambda: None) for _ in range(5)]
-    is_known = False
-    with pytest.raises(OSError, match="unreadable"):
-        executor.submit("a.test", lambda: pytest.fail("was refused"))
-    may_end.set()
-    assert not wait([first, *futures], SECONDS).not_done

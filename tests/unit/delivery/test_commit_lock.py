@@ -9,7 +9,6 @@ import pytest
 
 from chalicelib.delivery import commit_lock
 from chalicelib.delivery.commit_lock import CommitLock
-from tests.journey.service import eventually
 from tests.unit.moving_clock import Clock
 
 SECONDS = 5.0
@@ -33,11 +32,6 @@ def commits_at_once(lock: CommitLock, destination: str) -> bool:
     thread = threading.Thread(target=hold, daemon=True)
     thread.start()
     return entered.wait(0.05)
-
-
-def commit(lock: CommitLock, destination: str) -> None:
-    with lock.hold(destination):
-        pass
 
 
 def answer_late(lock: CommitLock, destination: str, time: Clock) -> None:
@@ -139,40 +133,3 @@ def test_a_wider_lock_has_so_many_holders_and_no_more() -> None:
         with lock.hold("b.test"):
             assert not commits_at_once(lock, "c.test")
         assert commits_at_once(lock, "c.test")
-
-
-def test_the_lock_tells_how_many_messages_wait_for_it() -> None:
-    lock, threads = CommitLock(SECONDS), []
-    with lock.hold("a.test"):
-        for destination in ("a.test", "b.test", "b.test"):
-            threads.append(threading.Thread(target=commit, args=(lock, destination)))
-            threads[-1].start()
-        eventually(lambda: (lock.number_waiting("a.test"), lock.number_waiting("b.test")) == (1, 2))
-        assert lock.number_waiting("c.test") == 0
-    for thread in threads:
-        thread.join(SECONDS)
-    assert not lock._waits
-
-
-def test_a_destination_is_crowded_for_a_second_after_a_message_waited(time: Clock) -> None:
-    lock = CommitLock(SECONDS)
-    with lock.hold("a.test"):
-        assert not lock.is_crowded("a.test")
-        assert not commits_at_once(lock, "a.test")
-        time.now += 0.9
-        assert lock.is_crowded("a.test")
-        assert not lock.is_crowded("b.test")
-        time.now += 0.2
-        assert not lock.is_crowded("a.test")
-
-
-def test_the_number_of_remembered_crowded_destinations_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(commit_lock, "_MOST_CROWDED_DESTINATIONS", 3)
-    lock = CommitLock(SECONDS)
-    with lock.hold("a.test"):
-        for n in range(5):
-            assert not commits_at_once(lock, f"{n}.test")
-        assert lock.is_crowded("4.test")
-    assert len(lock._crowded_until) <= 3
