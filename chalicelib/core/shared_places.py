@@ -19,6 +19,8 @@ from functools import cache
 MOST_PLACES = 1_000
 """Places that a key may have."""
 
+_LONGEST_LINE = 200
+
 _LOOK_SECONDS = 0.05
 
 
@@ -30,9 +32,15 @@ class Place:
     number: int
     since: float
 
+    turn: int = field(repr=False)
+
     def release(self) -> None:
         """Give the place back, once."""
         self.owner._unlock(self.number)
+
+    def is_wanted(self) -> bool:
+        """Tell whether somebody waits for a place of the same key."""
+        return not self.owner._is_free(self.turn)
 
 
 class SharedPlaces:
@@ -47,18 +55,54 @@ class SharedPlaces:
     def take(self, key: str, places: int, seconds: float) -> Place | None:
         """Take one of the ``places`` of a key; ``None`` if none is free within ``seconds``.
 
-        Processes that wait do so behind each other, and one that gives its place back waits behind
-        them if it wants another.
+        Who waits does so in a line: one that gives its place back, and wants another, waits behind
+        all others.
         """
         deadline = time.monotonic() + seconds
-        turn, *numbers = _numbers_of(key, min(places, MOST_PLACES))
-        if self._wait_for([turn], deadline) is None:
+        line, numbers = _line_of(key), _places_of(key, places)
+        if not self._wait_in_line(line, deadline):
             return None
         try:
             number = self._wait_for(numbers, deadline)
         finally:
-            self._unlock(turn)
-        return None if number is None else Place(self, number, time.monotonic())
+            self._unlock(line[0])
+        return None if number is None else Place(self, number, time.monotonic(), line[0])
+
+    def _wait_in_line(self, line: range, deadline: float) -> bool:
+        """Lock the first byte of a line, when it is the turn of whoever calls this.
+
+        A byte is a position in the line. Whoever comes takes the one behind the last that is in
+        use, and goes on to the one before it as soon as that is free.
+        """
+        position = self._join(line, deadline)
+        if position is None:
+            return False
+        while position > line[0]:
+            if self._wait_for([position - 1], deadline) is None:
+                self._unlock(position)
+                return False
+            self._unlock(position)
+            position -= 1
+        return True
+
+    def _join(self, line: range, deadline: float) -> int | None:
+        """Lock the position behind the last one of a line that is in use."""
+        while True:
+            free = line[-1]
+            while free > line[0] and self._is_free(free - 1):
+                free -= 1
+            if self._try_to_lock(free):
+                return free
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(_LOOK_SECONDS)  # the line is full, or another one was faster
+
+    def _is_free(self, number: int) -> bool:
+        """Tell whether nobody, here or in another process, has locked a byte."""
+        if not self._try_to_lock(number):
+            return False
+        self._unlock(number)
+        return True
 
     def _wait_for(self, numbers: Sequence[int], deadline: float) -> int | None:
         """Lock one of some bytes, as soon as one is free."""
@@ -93,7 +137,15 @@ def shared_places() -> SharedPlaces:
     return SharedPlaces()
 
 
-def _numbers_of(key: str, places: int) -> range:
-    """Return the bytes of a key: one for the turn to take a place, then one for each place."""
-    first = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6]) * (MOST_PLACES + 1)
-    return range(first, first + places + 1)
+def _line_of(key: str) -> range:
+    """Return the bytes of a key that are positions in the line of those that wait for a place."""
+    first = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6]) * (
+        _LONGEST_LINE + MOST_PLACES
+    )
+    return range(first, first + _LONGEST_LINE)
+
+
+def _places_of(key: str, places: int) -> range:
+    """Return the bytes of a key that are its places."""
+    first = _line_of(key).stop
+    return range(first, first + min(places, MOST_PLACES))

@@ -124,11 +124,11 @@ def _mx(current: Settings) -> Transport:
     from chalicelib.core import dns
     from chalicelib.delivery.dane.lookup import Dane, validating
     from chalicelib.delivery.mta_sts.service import policy_of
-    from chalicelib.delivery.shaping.limits import connections_of, shared_connections_of
+    from chalicelib.delivery.shaping.limits import connections_of, sharing_of
     from chalicelib.delivery.transports.mx import MxTransport, ignore, no_policy, no_records
 
     options = SessionOptions(timeouts=_timeouts(current))
-    limits = PoolLimits(connections=connections_of, shared=shared_connections_of)
+    limits = PoolLimits(connections=connections_of, sharing=sharing_of)
     resolver = dns.new_resolver()
     resolver.cache = LRUCache()
     records_of = Dane(validating(resolver), current.mx_port).of if current.dane else no_records

@@ -12,6 +12,7 @@ from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import settings
 from chalicelib.delivery.shaping import store
 from chalicelib.delivery.shaping.providers import Limits, providers
+from chalicelib.delivery.transports.session_pool import Sharing
 
 
 def limits_of(group: str) -> Limits:
@@ -31,10 +32,10 @@ def connections_of(path: str) -> int:
     return max(1, _of_host(path) // _processes())
 
 
-def shared_connections_of(path: str) -> int | None:
-    """Return how many connections of a path all processes share; ``None`` if each has its own."""
-    connections = _of_host(path)
-    return connections if connections < _processes() else None
+def sharing_of(path: str) -> Sharing | None:
+    """Return how the processes share the connections of a path; ``None`` if each has its own."""
+    connections, processes = _of_host(path), _processes()
+    return Sharing(connections, processes) if connections < processes else None
 
 
 def _of_host(path: str) -> int:

@@ -6,7 +6,7 @@ that is too old is not used again. A session that the host has closed fails when
 new one replaces it.
 
 Where the processes of this host share the connections of a path, a session has one of them until it
-is closed. So that each process gets its turn, such a session is closed soon.
+is closed. So that each process gets its turn, such a session is closed soon while others wait.
 """
 
 from __future__ import annotations
@@ -19,17 +19,29 @@ from time import monotonic
 
 from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
 from chalicelib.core.concurrency import Limit, PerKeyLimit
-from chalicelib.core.shared_places import shared_places
+from chalicelib.core.shared_places import Place, shared_places
 from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 
-_SHARED_SECONDS = 2.0
-_SHARED_IDLE_SECONDS = 0.5
+_TURN_SECONDS = 2.0
+_UNUSED_SECONDS = 0.1
 
 
-def not_shared(_: str) -> int | None:
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How many connections the processes of this host share, and how many processes they are."""
+
+    connections: int
+    processes: int
+
+    def turn_seconds(self, most: float) -> float:
+        """Return for how long each may have one, if all others may wait for ``most`` seconds."""
+        return min(_TURN_SECONDS, most * self.connections / self.processes / 2)
+
+
+def not_shared(_: str) -> Sharing | None:
     """Share the connections of no path."""
     return None
 
@@ -39,8 +51,7 @@ class PoolLimits:
     """How many connections, and for how long.
 
     `connections` is per path, a number or a function of the path; `messages` per connection.
-    `shared` tells how many connections of a path the processes of this host share (None: each has
-    its own).
+    `sharing` tells how the processes of this host share those of a path (None: each has its own).
     `idle_seconds` is how long an unused session stays open (hosts close them after one to five
     minutes), `idle_sessions` how many stay open in all. `wait_seconds` is how long a message waits
     for a connection.
@@ -51,7 +62,7 @@ class PoolLimits:
     idle_seconds: float = 30.0
     idle_sessions: int = 100
     wait_seconds: float = 60.0
-    shared: Callable[[str], int | None] = not_shared
+    sharing: Callable[[str], Sharing | None] = not_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +126,22 @@ class SessionPool:
             except SessionLost as failure:
                 if not failure.stale:
                     raise
-        self._make_room(key.path)
-        return self._use(self._connect(key, connect), key, message, commit)
+        place = self._make_room(key.path)
+        return self._use(self._connect(key, connect, place), key, message, commit)
 
-    def _connect(self, key: SessionKey, connect: Connect) -> SmtpSession:
-        """Open a session, with one of the connections of its path if those are shared."""
-        connections = self._limits.shared(key.path)
-        if connections is None:
-            return connect()
-        place = shared_places().take(key.path, connections, self._limits.wait_seconds)
-        if place is None:
-            raise SessionFailed(_too_many(key))
+    def _connect(self, key: SessionKey, connect: Connect, place: Place | None) -> SmtpSession:
+        """Open a session; where connections are shared, at a place of this process."""
+        sharing = self._limits.sharing(key.path)
+        if sharing and not place:
+            seconds = self._limits.wait_seconds
+            place = shared_places().take(key.path, sharing.connections, seconds)
+            if place is None:
+                raise SessionFailed(_too_many(key))
         try:
             session = connect()
         except BaseException:
-            place.release()
+            if place:
+                place.release()
             raise
         session.place = place
         return session
@@ -143,7 +155,7 @@ class SessionPool:
             session.abandon()
             raise
         most = message.messages_per_connection or self._limits.messages
-        if session.messages >= most or not session.is_reusable or _is_over(session):
+        if session.messages >= most or not session.is_reusable or self._is_over(key, session):
             session.close()
         else:
             self._give_back(key, session)
@@ -169,20 +181,37 @@ class SessionPool:
                 self._idle.append((key, session))
                 surplus = self._overdue()
                 if session.place:
-                    close = partial(self._close_unused, session, session.messages)
-                    self._timed_calls.call_after(_SHARED_IDLE_SECONDS, close)
+                    self._look_again(session, session.messages)
         for session in surplus:
             session.close()
 
+    def _is_over(self, key: SessionKey, session: SmtpSession) -> bool:
+        """Tell whether it is the turn of another process to have the connection."""
+        if not session.place or not session.place.is_wanted():
+            return False
+        sharing = self._limits.sharing(key.path)
+        if not sharing:
+            return True
+        turn = sharing.turn_seconds(self._limits.wait_seconds)
+        return monotonic() - session.place.since > turn
+
+    def _look_again(self, session: SmtpSession, messages: int) -> None:
+        call = partial(self._close_unused, session, messages)
+        self._timed_calls.call_after(_UNUSED_SECONDS, call)
+
     def _close_unused(self, session: SmtpSession, messages: int) -> None:
-        """Close a session that was not used again."""
+        """Close a session that was not used again, once another process wants its connection."""
         with self._lock:
             others = [(key, each) for key, each in self._idle if each is not session]
             is_unused = len(others) < len(self._idle) and session.messages == messages
-            if is_unused:
-                self._idle = others
-        if is_unused:
-            session.close()
+            if not is_unused or not session.place:
+                return
+            if not session.place.is_wanted() and not self._is_old(session):
+                self._look_again(session, messages)
+                return
+            self._idle = others
+        # Timed calls must not wait for a host that may not answer
+        threading.Thread(target=session.close, name="close-session", daemon=True).start()
 
     def _overdue(self) -> list[SmtpSession]:
         """Remove the idle sessions that are too old or too many, and return them."""
@@ -193,23 +222,24 @@ class SessionPool:
         del self._idle[:keep_from]
         return overdue
 
-    def _make_room(self, path: str) -> None:
-        """Close an idle session of the path if a new one would be one too many."""
+    def _make_room(self, path: str) -> Place | None:
+        """Close an idle session of the path if a new one would be one too many.
+
+        Return its place among shared connections, for the new one.
+        """
         with self._lock:
             indexes = [i for i, (key, _) in enumerate(self._idle) if key.path == path]
             connections = len(indexes) + self._connections.in_use(path)
             too_many = connections > self._connections.limit_of(path)
             session = self._idle.pop(indexes[0])[1] if too_many and indexes else None
-        if session:
-            session.close()
+        if not session:
+            return None
+        place, session.place = session.place, None
+        session.close()
+        return place
 
     def _is_old(self, session: SmtpSession) -> bool:
         return monotonic() - session.last_used > self._limits.idle_seconds
-
-
-def _is_over(session: SmtpSession) -> bool:
-    """Tell whether it is the turn of another process to have the connection."""
-    return session.place is not None and monotonic() - session.place.since > _SHARED_SECONDS
 
 
 def _too_many(key: SessionKey) -> Retry:

@@ -7,6 +7,7 @@ import pytest
 from chalicelib.core.settings import settings
 from chalicelib.delivery.shaping import limits, store
 from chalicelib.delivery.shaping.providers import Limits
+from chalicelib.delivery.transports.session_pool import Sharing
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -26,18 +27,19 @@ def test_the_processes_of_a_container_share_connections(
 
 
 @pytest.mark.parametrize(
-    ("processes", "connections"), [("1", None), ("4", None), ("5", 4), ("8", 4)]
+    ("processes", "sharing"),
+    [("1", None), ("4", None), ("5", Sharing(4, 5)), ("8", Sharing(4, 8))],
 )
 def test_processes_share_connections_that_are_fewer_than_they_are(
-    monkeypatch: pytest.MonkeyPatch, processes: str, connections: int | None
+    monkeypatch: pytest.MonkeyPatch, processes: str, sharing: Sharing | None
 ) -> None:
     monkeypatch.setenv("DELIVERY", "container")
     monkeypatch.setenv("DELIVERY_PROCESSES", processes)
     settings.cache_clear()
     store.change_overrides(lambda before: before | {"example.net": Limits(4, 50)})
     path = store.path_of("example.net", None)
-    assert limits.shared_connections_of(path) == connections
-    assert limits.shared_connections_of(store.path_of("unknown.test", None)) is None
+    assert limits.sharing_of(path) == sharing
+    assert limits.sharing_of(store.path_of("unknown.test", None)) is None
 
 
 def test_a_group_without_limits_has_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

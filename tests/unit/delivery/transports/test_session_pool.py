@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
+from chalicelib.core import shared_places
 from chalicelib.core.shared_places import SharedPlaces
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import (
@@ -16,7 +18,7 @@ from chalicelib.delivery.transports import (
     commit_at_once,
     session_pool,
 )
-from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool, Sharing
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 from chalicelib.delivery.transports.smtp_wire import SmtpWire, Timeouts
 from tests.journey.service import eventually
@@ -298,7 +300,8 @@ def is_free(places: SharedPlaces, path: str = HERE.path) -> bool:
 
 def shared_pool(**limits: float) -> SessionPool:
     """Return a pool that shares one connection of ``HERE`` with other processes."""
-    return SessionPool(PoolLimits(shared=lambda path: 1 if path == HERE.path else None, **limits))  # type: ignore[arg-type]
+    sharing = {HERE.path: Sharing(1, 4)}
+    return SessionPool(PoolLimits(sharing=sharing.get, **limits))  # type: ignore[arg-type]
 
 
 def test_a_session_has_a_shared_connection_until_it_ends(
@@ -332,25 +335,71 @@ def test_a_message_waits_for_a_shared_connection_and_no_longer_than_it_may(
     assert send(pool, sessions) == GOOD
 
 
-def test_another_process_gets_a_shared_connection_after_some_seconds(
+@contextmanager
+def somebody_waits(places: SharedPlaces) -> Iterator[None]:
+    """Let another one wait for a connection of ``HERE`` during the block, and get it after that."""
+    waits = threading.Thread(target=lambda: places.take(HERE.path, 1, 60), daemon=True)
+    waits.start()
+    (turn, *_) = shared_places._line_of(HERE.path)
+    eventually(lambda: not places._is_free(turn))
+    yield
+    waits.join(20)
+    assert not waits.is_alive()
+
+
+def test_another_process_that_waits_gets_a_shared_connection_after_some_seconds(
     sessions: Sessions, places: SharedPlaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool = shared_pool()
     send(pool, sessions)
-    assert not is_free(places)
-    monkeypatch.setattr(session_pool, "_SHARED_SECONDS", -1.0)
-    send(pool, sessions)
-    assert is_free(places)
+    with somebody_waits(places):
+        send(pool, sessions)
+        assert sessions.opened[0].is_open
+        monkeypatch.setattr(session_pool, "_TURN_SECONDS", -1.0)
+        send(pool, sessions)
     assert sessions.opened[0].said_goodbye
 
 
-def test_an_unused_session_gives_its_shared_connection_back(
+def test_a_shared_connection_that_nobody_waits_for_stays_open(
     sessions: Sessions, places: SharedPlaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_pool, "_SHARED_IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(session_pool, "_TURN_SECONDS", -1.0)
+    pool = shared_pool()
+    for _ in range(3):
+        send(pool, sessions)
+    assert len(sessions.opened) == 1
+
+
+def test_turns_are_so_short_that_all_others_can_wait_for_theirs() -> None:
+    assert Sharing(1, 4).turn_seconds(60) == 2.0
+    assert Sharing(1, 60).turn_seconds(60) == 0.5
+
+
+def test_an_unused_session_gives_its_shared_connection_to_another_process(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
     send(shared_pool(), sessions)
-    eventually(lambda: is_free(places))
+    with somebody_waits(places):
+        pass
     assert sessions.opened[0].said_goodbye
+
+
+def test_an_unused_session_is_closed_when_it_is_old(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    send(shared_pool(idle_seconds=0.2), sessions)
+    eventually(lambda: is_free(places))
+
+
+def test_a_session_for_another_key_goes_on_with_the_shared_connection(
+    sessions: Sessions, places: SharedPlaces
+) -> None:
+    pool = shared_pool(connections=1)
+    send(pool, sessions)
+    with somebody_waits(places):
+        send(pool, sessions, replace(HERE, ehlo_name="other.test"))
+        assert [each.is_open for each in sessions.opened] == [False, True]
+    assert not sessions.opened[1].is_open
 
 
 def test_a_session_that_is_used_again_is_not_closed_as_unused(
@@ -360,8 +409,9 @@ def test_a_session_that_is_used_again_is_not_closed_as_unused(
     send(pool, sessions)
     messages = sessions.opened[0].messages
     send(pool, sessions)
-    pool._close_unused(sessions.opened[0], messages)
-    assert sessions.opened[0].is_open
+    with somebody_waits(places):
+        pool._close_unused(sessions.opened[0], messages)
+        assert sessions.opened[0].is_open
 
 
 @pytest.mark.parametrize("error", [SessionFailed(LOST), SessionLost(LOST, stale=False), OSError()])
