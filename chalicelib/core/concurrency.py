@@ -15,12 +15,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import partial
+from math import ceil, inf
+from typing import Protocol, TypeVar
 
 from chalicelib.core.fair_queue import FairQueue, Lane
+from chalicelib.core.timed_calls import TimedCalls
 
 T = TypeVar("T")
 
+
+LEAST_PLACES = 2
+"""Places that a key has even if its calls wait for each other: one gets ready meanwhile."""
+
+LEAST_CROWD, MOST_CROWD = 0.5, 1.5
+"""Calls before one in its line, between which the places of a key are as many as are useful."""
+
+OBSERVED_SECONDS = 0.25
+"""How often that is looked at."""
 
 Limit = int | Callable[[str], int]
 """A limit for each key, or the function that tells it."""
@@ -71,12 +83,29 @@ class PerKeyLimit:
             return self._in_use.get(key, 0)
 
 
-class PerKeyExecutor:
-    """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key."""
+class Turns(Protocol):
+    """Something that calls take turns at, one at a time."""
 
-    def __init__(self, threads: int, limit: Limit) -> None:
+    def crowd(self, key: str) -> float:
+        """Return how many calls were before one of ``key``, on average since this was asked."""
+        ...
+
+
+class PerKeyExecutor:
+    """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key.
+
+    Where calls take ``turns`` at something, a key with calls that mostly wait for theirs gets fewer
+    places, and more again once they do not. What the calls do beside their turn decides how many
+    are useful: one has its turn while the others get ready.
+    """
+
+    def __init__(self, threads: int, limit: Limit, turns: Turns | None = None) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="per-key")
         self._limit = PerKeyLimit(limit)
+        self._turns = turns
+        self._useful: dict[str, int] = {}  # places of a key, where they are fewer than its limit
+        self._observed: set[str] = set()
+        self._timed_calls = TimedCalls()
         self._lock = threading.Lock()
         self._queues: dict[str, FairQueue[Callable[[], None]]] = {}
         self._without_thread = 0  # calls that the pool has not started yet
@@ -94,11 +123,41 @@ class PerKeyExecutor:
                 future.set_result(result)
 
         with self._lock:
-            if self._limit.acquire(key):
-                self._start(key, run)
+            has_place = self._take_place(key)
+            queue = self._queues.setdefault(key, FairQueue())
+            queue.push(lane, run)
+            if has_place:
+                self._start(key, queue.pop())
             else:
-                self._queues.setdefault(key, FairQueue()).push(lane, run)
+                self._observe(key)
         return future
+
+    def _take_place(self, key: str) -> bool:
+        in_use = self._limit.in_use(key)
+        return in_use < self._useful.get(key, in_use + 1) and self._limit.acquire(key)
+
+    def _observe(self, key: str) -> None:
+        """Look in a while at how the calls of a key fare, if they take turns."""
+        if self._turns and key not in self._observed:
+            self._observed.add(key)
+            self._timed_calls.call_after(OBSERVED_SECONDS, partial(self._adjust, key))
+
+    def _adjust(self, key: str) -> None:
+        """Use fewer places of a key if its calls wait for each other, or one more if not."""
+        with self._lock:
+            self._observed.discard(key)
+            queue = self._queues.get(key)
+            if not queue or not self._turns:
+                self._useful.pop(key, None)
+                return
+            self._observe(key)
+            crowd, in_use = self._turns.crowd(key), self._limit.in_use(key)
+            if crowd > MOST_CROWD:
+                self._useful[key] = max(LEAST_PLACES, in_use - ceil(crowd - 1))
+            elif crowd < LEAST_CROWD and key in self._useful:
+                self._useful[key] = in_use + 1
+                if self._take_place(key):
+                    self._start(key, queue.pop())
 
     def _start(self, key: str, run: Callable[[], None]) -> None:
         self._without_thread += 1
@@ -123,6 +182,7 @@ class PerKeyExecutor:
             queue = self._queues.get(key)
             if not queue:
                 self._queues.pop(key, None)
+            if not queue or self._limit.in_use(key) > self._useful.get(key, inf):
                 self._limit.release(key)
                 return None
             if not self._without_thread:

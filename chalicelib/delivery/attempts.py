@@ -150,9 +150,10 @@ def _is_held_up(departure: Departure) -> bool:
 
 def _attempt(departure: Departure, commits: UnitCommits) -> None:
     message, route = departure.message, departure.route
+    hosts = departure.hosts or domain_of(message.recipient)
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with _commit_lock().hold(departure.hosts or domain_of(message.recipient)):
+        with _commit_lock().hold(hosts, departure.destination):
             return commits.commit(message.index, route, finish)
 
     answers: list[Outcome] = []
@@ -183,7 +184,7 @@ def _commit_lock() -> CommitLock:
 @cache
 def _executor() -> PerKeyExecutor:
     """Return the threads of this process: a slow domain leaves some to the others."""
-    return PerKeyExecutor(settings().delivery_connections, _connections)
+    return PerKeyExecutor(settings().delivery_connections, _connections, _commit_lock())
 
 
 def _connections(destination: str) -> int:

@@ -5,6 +5,10 @@ sent twice. The lock makes that at most one message, or as many as ``DELIVERY_CO
 A host that does not answer in time loses the lock, and mail to the same destination goes without it
 for as long as its answers are late: otherwise one slow host would hold up the mail to all others.
 A destination is the hosts that mail leaves for, or a domain where those are not known.
+
+Connections to a host that answers fast mostly wait for each other here. So the lock tells how many
+messages were before one, and no more connections are used than that makes useful
+(:class:`PerKeyExecutor`).
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 _MOST_SLOW_DESTINATIONS = 10_000
+_MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +29,14 @@ class _Hold:
 
     destination: str
     until: float
+
+
+@dataclass(slots=True)
+class _Times:
+    """For how long messages have waited for the lock, and had it, in seconds."""
+
+    waits: float = 0.0
+    turns: float = 0.0
 
 
 class CommitLock:
@@ -35,16 +48,40 @@ class CommitLock:
         self._changed = threading.Condition()
         self._holds: list[_Hold] = []  # in the order in which they are overdue
         self._slow: set[str] = set()
+        self._times: dict[str, _Times] = {}
 
     @contextmanager
-    def hold(self, destination: str) -> Iterator[None]:
-        """Hold the lock in the block, or go without it if ``destination`` is slow."""
+    def hold(self, destination: str, key: str = "") -> Iterator[None]:
+        """Hold the lock in the block, or go without it if ``destination`` is slow.
+
+        ``key`` is what shares connections, for :meth:`crowd`.
+        """
+        came = monotonic()
         hold = self._acquire(destination)
         started = monotonic()
         try:
             yield
         finally:
-            self._release(destination, hold, in_time=monotonic() - started <= self._seconds)
+            ended = monotonic()
+            self._release(destination, hold, in_time=ended - started <= self._seconds)
+            self._count(key, started - came, ended - started)
+
+    def crowd(self, key: str) -> float:
+        """Return how many messages were before one of ``key`` since this was last asked.
+
+        It is the mean of their waits, in turns as long as theirs; 0 if none of them had the lock.
+        """
+        with self._changed:
+            times = self._times.pop(key, None)
+        return times.waits / times.turns if times and times.turns else 0.0
+
+    def _count(self, key: str, wait: float, turn: float) -> None:
+        with self._changed:
+            if len(self._times) >= _MOST_KEYS:
+                self._times.clear()
+            times = self._times.setdefault(key, _Times())
+            times.waits += wait
+            times.turns += turn
 
     def _acquire(self, destination: str) -> _Hold | None:
         with self._changed:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.core import concurrency
 from chalicelib.core.concurrency import PerKeyExecutor, PerKeyLimit
+from chalicelib.delivery.commit_lock import CommitLock
+from tests.journey.service import eventually
 
 SECONDS = 20.0
 
@@ -154,3 +160,111 @@ def test_calls_of_one_key_go_on_in_the_same_thread() -> None:
     may_begin.set()
     assert not wait([first, *futures], SECONDS).not_done
     assert len(threads) == 1
+
+
+@dataclass
+class Line:
+    """What calls take turns at, with so many calls before each of them."""
+
+    length: float = 0.0
+
+    def crowd(self, key: str) -> float:
+        return self.length
+
+
+@pytest.fixture
+def slow_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tests look at how calls fare, not the time."""
+    monkeypatch.setattr(concurrency, "OBSERVED_SECONDS", 3600.0)
+
+
+@contextmanager
+def blocked_calls(executor: PerKeyExecutor, count: int) -> Iterator[list[Future[bool]]]:
+    """Submit calls that each last until the block ends."""
+    may_end = threading.Event()
+    calls = [executor.submit("a.test", lambda: may_end.wait(SECONDS)) for _ in range(count)]
+    yield calls
+    may_end.set()
+    assert not wait(calls, SECONDS).not_done
+
+
+@pytest.mark.usefixtures("slow_look")
+@pytest.mark.parametrize(
+    ("length", "places"), [(0.0, 8), (1.4, 8), (1.6, 7), (3.0, 6), (6.2, 2), (100.0, 2)]
+)
+def test_a_key_whose_calls_wait_for_their_turns_gets_fewer_places(
+    length: float, places: int
+) -> None:
+    executor = PerKeyExecutor(8, 8, Line(length))
+    with blocked_calls(executor, 20):
+        executor._adjust("a.test")
+        assert executor._useful.get("a.test", 8) == places
+
+
+@pytest.mark.usefixtures("slow_look")
+def test_a_call_that_ends_gives_a_place_back_that_is_not_useful() -> None:
+    line = Line(6.5)
+    executor = PerKeyExecutor(8, 8, line)
+    with blocked_calls(executor, 9):
+        executor._adjust("a.test")
+    eventually(lambda: executor._limit.in_use("a.test") == 0)
+    with blocked_calls(executor, 9):
+        assert executor._limit.in_use("a.test") == 2
+
+
+@pytest.mark.usefixtures("slow_look")
+def test_a_key_whose_calls_do_not_wait_gets_one_place_more() -> None:
+    line = Line(6.5)
+    executor = PerKeyExecutor(8, 8, line)
+    with blocked_calls(executor, 9):
+        executor._adjust("a.test")
+    line.length = 0.4
+    eventually(lambda: executor._limit.in_use("a.test") == 0)
+    with blocked_calls(executor, 20):
+        for places in (3, 4, 5, 6, 7, 8, 8):
+            executor._adjust("a.test")
+            assert executor._limit.in_use("a.test") == places
+
+
+@pytest.mark.usefixtures("slow_look")
+def test_a_key_without_calls_is_forgotten() -> None:
+    executor = PerKeyExecutor(8, 8, Line(6.5))
+    with blocked_calls(executor, 9):
+        executor._adjust("a.test")
+    eventually(lambda: executor._limit.in_use("a.test") == 0)
+    executor._adjust("a.test")
+    assert not executor._useful
+    assert not executor._observed
+
+
+@pytest.mark.usefixtures("slow_look")
+def test_calls_of_an_executor_without_turns_are_not_observed() -> None:
+    executor = PerKeyExecutor(1, 1)
+    with blocked_calls(executor, 9):
+        assert not executor._observed
+
+
+def test_calls_that_stall_before_their_turn_do_not_hold_up_the_rest(slow: BlockingCall) -> None:
+    executor = PerKeyExecutor(8, 8, Line(0.0))
+    executor._useful["a.test"] = 2
+    futures = [executor.submit("a.test", slow) for _ in range(5)]
+    for _ in range(5):
+        assert slow.started.acquire(timeout=SECONDS)
+    slow.release()
+    assert not wait(futures, SECONDS).not_done
+
+
+def test_a_key_has_as_many_places_as_are_useful() -> None:
+    lock, ends = CommitLock(SECONDS), threading.Event()
+    executor = PerKeyExecutor(8, 8, lock)
+
+    def call() -> None:
+        ends.wait(0.001)
+        with lock.hold("a.test", "a.test"):
+            ends.wait(0.004)
+
+    futures = [executor.submit("a.test", call) for _ in range(5_000)]
+    eventually(lambda: executor._limit.in_use("a.test") <= 3)
+    assert not futures[-1].done()
+    ends.set()
+    assert not wait(futures, SECONDS).not_done

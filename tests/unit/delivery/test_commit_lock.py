@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.delivery import commit_lock
 from chalicelib.delivery.commit_lock import CommitLock
+from tests.journey.service import eventually
 from tests.unit.moving_clock import Clock
 
 SECONDS = 5.0
@@ -32,6 +33,12 @@ def commits_at_once(lock: CommitLock, destination: str) -> bool:
     thread = threading.Thread(target=hold, daemon=True)
     thread.start()
     return entered.wait(0.05)
+
+
+def commit(lock: CommitLock, destination: str, key: str, time: Clock) -> None:
+    """Hold the lock for a second."""
+    with lock.hold(destination, key):
+        time.now += 1.0
 
 
 def answer_late(lock: CommitLock, destination: str, time: Clock) -> None:
@@ -133,3 +140,28 @@ def test_a_wider_lock_has_so_many_holders_and_no_more() -> None:
         with lock.hold("b.test"):
             assert not commits_at_once(lock, "c.test")
         assert commits_at_once(lock, "c.test")
+
+
+def test_the_lock_tells_how_many_messages_were_before_one(time: Clock) -> None:
+    lock, threads = CommitLock(SECONDS), []
+    with lock.hold("a.test", "a"):
+        for destination, key in (("a.test", "a"), ("b.test", "b")):
+            threads.append(threading.Thread(target=commit, args=(lock, destination, key, time)))
+            threads[-1].start()
+            eventually(lambda: len(lock._changed._waiters) == len(threads))  # type: ignore[attr-defined]
+        time.now += 2.0
+    for thread in threads:
+        thread.join(SECONDS)
+    assert lock.crowd("a") == pytest.approx(2.0 / 3.0)
+    assert lock.crowd("b") == pytest.approx(3.0)
+    assert lock.crowd("a") == lock.crowd("c") == 0.0
+
+
+def test_the_number_of_keys_with_times_is_bounded(
+    time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_lock, "_MOST_KEYS", 3)
+    lock = CommitLock(SECONDS)
+    for n in range(5):
+        commit(lock, "a.test", f"{n}", time)
+    assert len(lock._times) <= 3
