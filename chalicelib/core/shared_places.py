@@ -26,12 +26,11 @@ _LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that this process has, since a time (``time.monotonic``)."""
+    """A place that this process has, for itself until a time (``time.monotonic``)."""
 
     owner: SharedPlaces = field(repr=False)
     number: int
-    since: float
-
+    until: float
     turn: int = field(repr=False)
 
     def release(self) -> None:
@@ -41,6 +40,10 @@ class Place:
     def is_wanted(self) -> bool:
         """Tell whether somebody waits for a place of the same key."""
         return not self.owner._is_free(self.turn)
+
+    def is_over(self) -> bool:
+        """Tell whether it is time to give the place back, as somebody waits for it."""
+        return time.monotonic() > self.until and self.is_wanted()
 
 
 class SharedPlaces:
@@ -52,9 +55,12 @@ class SharedPlaces:
         # By process: its own locks would not keep it out, and those of its parent are not its own
         self._in_use: set[tuple[int, int]] = set()
 
-    def take(self, key: str, places: int, seconds: float) -> Place | None:
+    def take(
+        self, key: str, places: int, seconds: float, *, turn_seconds: float = 0.0
+    ) -> Place | None:
         """Take one of the ``places`` of a key; ``None`` if none is free within ``seconds``.
 
+        It is for this process alone for ``turn_seconds``, and then as long as nobody else waits.
         Who waits does so in a line: one that gives its place back, and wants another, waits behind
         all others.
         """
@@ -66,7 +72,9 @@ class SharedPlaces:
             number = self._wait_for(numbers, deadline)
         finally:
             self._unlock(line[0])
-        return None if number is None else Place(self, number, time.monotonic(), line[0])
+        if number is None:
+            return None
+        return Place(self, number, time.monotonic() + turn_seconds, line[0])
 
     def _wait_in_line(self, line: range, deadline: float) -> bool:
         """Lock the first byte of a line, when it is the turn of whoever calls this.
@@ -139,9 +147,8 @@ def shared_places() -> SharedPlaces:
 
 def _line_of(key: str) -> range:
     """Return the bytes of a key that are positions in the line of those that wait for a place."""
-    first = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6]) * (
-        _LONGEST_LINE + MOST_PLACES
-    )
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:6])
+    first = number * (_LONGEST_LINE + MOST_PLACES)
     return range(first, first + _LONGEST_LINE)
 
 

@@ -126,18 +126,13 @@ class SessionPool:
             except SessionLost as failure:
                 if not failure.stale:
                     raise
-        place = self._make_room(key.path)
-        return self._use(self._connect(key, connect, place), key, message, commit)
+        return self._use(self._open(key, connect), key, message, commit)
 
-    def _connect(self, key: SessionKey, connect: Connect, place: Place | None) -> SmtpSession:
+    def _open(self, key: SessionKey, connect: Connect) -> SmtpSession:
         """Open a session; where connections are shared, at a place of this process."""
-        sharing = self._limits.sharing(key.path)
-        if sharing and not place:
-            seconds = self._limits.wait_seconds
-            place = shared_places().take(key.path, sharing.connections, seconds)
-            if place is None:
-                raise SessionFailed(_too_many(key))
+        place = self._make_room(key.path)
         try:
+            place = place or self._take_place(key)
             session = connect()
         except BaseException:
             if place:
@@ -145,6 +140,17 @@ class SessionPool:
             raise
         session.place = place
         return session
+
+    def _take_place(self, key: SessionKey) -> Place | None:
+        """Wait for one of the connections of a path, if they are shared; raises SessionFailed."""
+        sharing, most = self._limits.sharing(key.path), self._limits.wait_seconds
+        if not sharing:
+            return None
+        turn = sharing.turn_seconds(most)
+        place = shared_places().take(key.path, sharing.connections, most, turn_seconds=turn)
+        if place is None:
+            raise SessionFailed(_too_many(key))
+        return place
 
     def _use(
         self, session: SmtpSession, key: SessionKey, message: OutboundMessage, commit: Commit
@@ -155,7 +161,8 @@ class SessionPool:
             session.abandon()
             raise
         most = message.messages_per_connection or self._limits.messages
-        if session.messages >= most or not session.is_reusable or self._is_over(key, session):
+        is_over = session.place is not None and session.place.is_over()
+        if session.messages >= most or not session.is_reusable or is_over:
             session.close()
         else:
             self._give_back(key, session)
@@ -184,16 +191,6 @@ class SessionPool:
                     self._look_again(session, session.messages)
         for session in surplus:
             session.close()
-
-    def _is_over(self, key: SessionKey, session: SmtpSession) -> bool:
-        """Tell whether it is the turn of another process to have the connection."""
-        if not session.place or not session.place.is_wanted():
-            return False
-        sharing = self._limits.sharing(key.path)
-        if not sharing:
-            return True
-        turn = sharing.turn_seconds(self._limits.wait_seconds)
-        return monotonic() - session.place.since > turn
 
     def _look_again(self, session: SmtpSession, messages: int) -> None:
         call = partial(self._close_unused, session, messages)
