@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import itertools
 import json
 import os
-import random
 import secrets
 import socket
 from collections.abc import Callable, Mapping
@@ -46,6 +46,7 @@ from infrastructure.local.this_machine import LocalAccess, is_this_machine
 
 # Outside the range from which the kernel gives ports to outgoing connections.
 _INTERNAL_RANGE = (20_000, 32_000)
+_PORTS_APART = 16
 _LOOPBACK = "127.0.0.1"
 _PORTS_FILE = "ports.json"
 _PIDS_FILE = "processes.json"
@@ -299,10 +300,15 @@ def _has_ipv6() -> bool:
 
 
 def _free_port(used: set[int]) -> int:
-    while True:
-        port = random.randrange(*_INTERNAL_RANGE)
-        if _is_usable(port, used):
-            return port
+    """Return the first usable port from one on that depends on this process.
+
+    Its ports are bound seconds later. Services that start meanwhile have other process ids, so they
+    do not choose the same ones.
+    """
+    lowest, end = _INTERNAL_RANGE
+    numbers = itertools.count(os.getpid() * _PORTS_APART)
+    ports = (lowest + number % (end - lowest) for number in numbers)
+    return next(port for port in ports if _is_usable(port, used))
 
 
 def _is_usable(port: int, used: set[int]) -> bool:

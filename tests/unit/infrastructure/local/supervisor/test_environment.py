@@ -5,6 +5,7 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from infrastructure.local.supervisor.environment import (
     ConfigError,
     InternalPorts,
     LocalConfig,
+    choose_ports,
     prepare,
 )
 from tests.free_ports import free_port
@@ -125,6 +127,18 @@ def test_secrets_and_ports_are_created_once_and_readable_only_by_their_owner(
     assert next_run.secret_key == config.secret_key
     assert next_run.ports == config.ports == InternalPorts.read(config.data_dir)
     os.close(next_run.lock)
+
+
+def test_services_that_start_at_the_same_time_choose_different_ports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen_ports = list[int]()
+    for number in range(20):
+        monkeypatch.setattr(os, "getpid", lambda number=number: 4_000_000 + number)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        chosen_ports += asdict(choose_ports(folder, ())).values()
+    assert len(set(chosen_ports)) == len(chosen_ports) > 100
 
 
 @pytest.mark.parametrize(
