@@ -63,8 +63,9 @@ class CommitLock:
             yield
         finally:
             ended = monotonic()
-            self._release(destination, hold, in_time=ended - started <= self._seconds)
-            self._count(key, started - came, ended - started)
+            with self._changed:
+                self._release(destination, hold, in_time=ended - started <= self._seconds)
+                self._count(key, started - came, ended - started)
 
     def crowd(self, key: str) -> float:
         """Return how many messages were before one of ``key`` since this was last asked.
@@ -76,12 +77,11 @@ class CommitLock:
         return times.waits / times.turns if times and times.turns else 0.0
 
     def _count(self, key: str, wait: float, turn: float) -> None:
-        with self._changed:
-            if len(self._times) >= _MOST_KEYS:
-                self._times.clear()
-            times = self._times.setdefault(key, _Times())
-            times.waits += wait
-            times.turns += turn
+        if len(self._times) >= _MOST_KEYS:
+            self._times.clear()
+        times = self._times.setdefault(key, _Times())
+        times.waits += wait
+        times.turns += turn
 
     def _acquire(self, destination: str) -> _Hold | None:
         with self._changed:
@@ -100,14 +100,13 @@ class CommitLock:
             return None
 
     def _release(self, destination: str, hold: _Hold | None, *, in_time: bool) -> None:
-        with self._changed:
-            if hold in self._holds:
-                self._holds.remove(hold)
-            if in_time:
-                self._slow.discard(destination)
-                self._changed.notify()  # one can have the place: waking all would cost more
-            else:
-                self._add_slow(destination)
+        if hold in self._holds:
+            self._holds.remove(hold)
+        if in_time:
+            self._slow.discard(destination)
+            self._changed.notify()  # one can have the place: waking all would cost more
+        else:
+            self._add_slow(destination)
 
     def _add_slow(self, destination: str) -> None:
         if len(self._slow) < _MOST_SLOW_DESTINATIONS:

@@ -59,12 +59,13 @@ def test_no_more_places_are_taken_than_there_are(places: SharedPlaces) -> None:
 
 def test_each_key_has_places_of_its_own(places: SharedPlaces) -> None:
     take(places, "a")
-    take(places, "b")
+    assert places.take("b", 1, 0)
 
 
 def test_a_place_that_was_given_back_is_taken_again(places: SharedPlaces) -> None:
     for _ in range(3):
         take(places).release()
+    assert places.take("a", 1, 0)
 
 
 def test_a_process_that_is_killed_gives_its_place_back(places: SharedPlaces) -> None:

@@ -389,6 +389,7 @@ def test_an_unused_session_is_closed_when_it_is_old(
 ) -> None:
     send(shared_pool(idle_seconds=0.2), sessions)
     eventually(lambda: is_free(places))
+    assert not sessions.opened[0].is_open
 
 
 def test_a_session_for_another_key_goes_on_with_the_shared_connection(
