@@ -34,8 +34,9 @@ from chalicelib.delivery.tls_reports.session_result import (
     SessionResult,
 )
 from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
+from chalicelib.delivery.transports.idle_sessions import SessionKey
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
-from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionPool
 from chalicelib.delivery.transports.smtp_opening import (
     SessionOptions,
     SessionRefused,

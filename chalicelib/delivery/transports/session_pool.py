@@ -12,7 +12,7 @@ is closed. So that each process gets its turn, such a session is closed soon whi
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -23,6 +23,7 @@ from chalicelib.core.shared_places import Place, shared_places
 from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.transports.idle_sessions import IdleSessions, SessionKey
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 
 _TURN_SECONDS = 2.0
@@ -60,22 +61,9 @@ class PoolLimits:
     connections: Limit = 20
     messages: int = 1_000
     idle_seconds: float = 30.0
-    idle_sessions: int = 100
+    idle_sessions: int = 400
     wait_seconds: float = 60.0
     sharing: Callable[[str], Sharing | None] = not_shared
-
-
-@dataclass(frozen=True, slots=True)
-class SessionKey:
-    """The properties that two messages must share to use one session.
-
-    Connections are counted by `path`.
-    """
-
-    destination: str
-    source_address: str | None
-    ehlo_name: str
-    path: str
 
 
 Connect = Callable[[], SmtpSession]
@@ -89,7 +77,7 @@ class SessionPool:
         self._limits = limits
         self._connections = PerKeyLimit(limits.connections)
         self._lock = threading.Lock()
-        self._idle: list[tuple[SessionKey, SmtpSession]] = []  # oldest use first
+        self._idle = IdleSessions()
         self._is_closed = False
         self._timed_calls = TimedCalls()
 
@@ -113,8 +101,8 @@ class SessionPool:
         """Close every idle session; those in use are closed after their message."""
         with self._lock:
             self._is_closed = True
-            idle, self._idle = self._idle, []
-        for _, session in idle:
+            idle = self._overdue(most=0)
+        for session in idle:
             session.close()
 
     def _deliver(
@@ -172,8 +160,7 @@ class SessionPool:
         """Return the idle session of the key that was used last, if one is young enough."""
         while True:
             with self._lock:
-                index = next((i for i, (each, _) in _backwards(self._idle) if each == key), None)
-                session = None if index is None else self._idle.pop(index)[1]
+                session = self._idle.take(key)
             if session is None or not self._is_old(session):
                 return session
             session.close()
@@ -185,8 +172,8 @@ class SessionPool:
             if self._is_closed:
                 surplus = [session]
             else:
-                self._idle.append((key, session))
-                surplus = self._overdue()
+                self._idle.add(key, session)
+                surplus = self._overdue(self._limits.idle_sessions)
                 if session.place:
                     self._look_again(session, session.messages)
         for session in surplus:
@@ -199,24 +186,24 @@ class SessionPool:
     def _close_unused(self, session: SmtpSession, messages: int) -> None:
         """Close a session that was not used again, once another process wants its connection."""
         with self._lock:
-            others = [(key, each) for key, each in self._idle if each is not session]
-            is_unused = len(others) < len(self._idle) and session.messages == messages
+            is_unused = session in self._idle and session.messages == messages
             if not is_unused or not session.place:
                 return
             if not session.place.is_wanted() and not self._is_old(session):
                 self._look_again(session, messages)
                 return
-            self._idle = others
+            self._idle.remove(session)
         # Timed calls must not wait for a host that may not answer
         threading.Thread(target=session.close, name="close-session", daemon=True).start()
 
-    def _overdue(self) -> list[SmtpSession]:
-        """Remove the idle sessions that are too old or too many, and return them."""
-        keep_from = max(0, len(self._idle) - self._limits.idle_sessions)
-        while keep_from < len(self._idle) and self._is_old(self._idle[keep_from][1]):
-            keep_from += 1
-        overdue = [session for _, session in self._idle[:keep_from]]
-        del self._idle[:keep_from]
+    def _overdue(self, most: int) -> list[SmtpSession]:
+        """Remove the idle sessions that are too old or more than ``most``, and return them."""
+        overdue = []
+        while oldest := self._idle.oldest():
+            if len(self._idle) <= most and not self._is_old(oldest):
+                break
+            self._idle.remove(oldest)
+            overdue.append(oldest)
         return overdue
 
     def _make_room(self, path: str) -> Place | None:
@@ -225,12 +212,12 @@ class SessionPool:
         Return its place among shared connections, for the new one.
         """
         with self._lock:
-            indexes = [i for i, (key, _) in enumerate(self._idle) if key.path == path]
-            connections = len(indexes) + self._connections.in_use(path)
-            too_many = connections > self._connections.limit_of(path)
-            session = self._idle.pop(indexes[0])[1] if too_many and indexes else None
-        if not session:
-            return None
+            idle = self._idle.of_path(path)
+            connections = len(idle) + self._connections.in_use(path)
+            if not idle or connections <= self._connections.limit_of(path):
+                return None
+            session = idle[0]
+            self._idle.remove(session)
         place, session.place = session.place, None
         session.close()
         return place
@@ -242,9 +229,3 @@ class SessionPool:
 def _too_many(key: SessionKey) -> Retry:
     text = internal("4.4.5", f"too many connections to {key.destination}")
     return Retry(451, text, TRANSIENT_FAILURE)
-
-
-def _backwards(
-    idle: list[tuple[SessionKey, SmtpSession]],
-) -> Iterator[tuple[int, tuple[SessionKey, SmtpSession]]]:
-    return ((i, idle[i]) for i in range(len(idle) - 1, -1, -1))

@@ -11,7 +11,8 @@ import socket
 
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
+from chalicelib.delivery.transports.idle_sessions import SessionKey
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionPool
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, open_session
 from chalicelib.delivery.transports.smtp_session import SmtpSession
 

@@ -19,7 +19,8 @@ from chalicelib.delivery.transports import (
     commit_at_once,
     session_pool,
 )
-from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool, Sharing
+from chalicelib.delivery.transports.idle_sessions import SessionKey
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionPool, Sharing
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 from chalicelib.delivery.transports.smtp_wire import SmtpWire, Timeouts
 from tests.journey.service import eventually
