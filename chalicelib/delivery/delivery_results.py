@@ -122,8 +122,18 @@ def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:
     """Return the events of messages that wait for long, unless they have been told before."""
     if batch.paths:
         return []
+    holds = {hold.path: hold for hold in departures.holds.values()}
+    fields = {path: _held_fields(batch, hold, departures.at_ms) for path, hold in holds.items()}
+    # The ids differ from those of the delays of attempts
     return [
-        _held_event(batch, message, hold, departures.at_ms)
+        make_event(
+            "delay",
+            batch.event_base(message),
+            departures.at_ms,
+            attempt=batch.attempt,
+            nonce="held",
+            **fields[hold.path],
+        )
         for message in batch.messages
         if (hold := departures.holds.get(message.index)) and hold.lasts
     ]
@@ -172,28 +182,20 @@ def _outcome(batch: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     return (expired(outcome), 0.0) if wait is None else (outcome, wait)
 
 
-def _held_event(batch: DeliveryBatch, message: FinishedMessage, hold: Hold, at_ms: int) -> Event:
-    """Return the event of a message that waits for its provider's limits.
-
-    Its id differs from that of an attempt's delay.
-    """
+def _held_fields(batch: DeliveryBatch, hold: Hold, at_ms: int) -> Event:
+    """Return what the delays of messages that wait for their provider's limits say."""
     reply = f"451 {hold.reason}"
-    return make_event(
-        "delay",
-        batch.event_base(message),
-        at_ms,
-        attempt=batch.attempt,
-        nonce="held",
-        delv_method="esmtp",
-        num_retries=str(batch.attempt - 1),
-        ip_address="",
-        queue_time=str(max(0, at_ms - batch.injected_ms)),
-        outbound_tls="",
-        bounce_class=str(TRANSIENT_FAILURE),
-        error_code="451",
-        reason=reply,
-        raw_reason=reply,
-    )
+    return {
+        "delv_method": "esmtp",
+        "num_retries": str(batch.attempt - 1),
+        "ip_address": "",
+        "queue_time": str(max(0, at_ms - batch.injected_ms)),
+        "outbound_tls": "",
+        "bounce_class": str(TRANSIENT_FAILURE),
+        "error_code": "451",
+        "reason": reply,
+        "raw_reason": reply,
+    }
 
 
 def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome: Outcome) -> Event:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from chalicelib.core import clock
@@ -24,6 +24,9 @@ from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.pacing import Lane
 from chalicelib.delivery.shaping.shaper import Hold, shaper
 from chalicelib.fleet.routing import Route
+
+_Routed = tuple[FinishedMessage, Route]
+"""A message and its route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,39 +83,37 @@ class Departures:
 def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departures:
     """Choose the routes and times of messages of the batch."""
     here: list[Departure] = []
+    direct: list[_Routed] = []
     elsewhere: dict[int, Route] = {}
     sending_ips: dict[int, str] = {}
     for message, route in zip(messages, routes_of(batch, messages), strict=True):
         if route.sending_ip:
             sending_ips[message.index] = route.sending_ip
-        if delivery_queues.is_reached_here(route.container):
-            here.append(Departure(message, route))
-        else:
+        if not delivery_queues.is_reached_here(route.container):
             elsewhere[message.index] = route
-    direct = [each for each in here if is_direct(each.route)]
-    if not direct:
-        return Departures(here, elsewhere, at_ms=clock.now_ms(), sending_ips=sending_ips)
-    others = [each for each in here if not is_direct(each.route)]
+        elif is_direct(route):
+            direct.append((message, route))
+        else:
+            here.append(Departure(message, route))
     shaped, holds = _shape(batch, direct)
-    return Departures([*others, *shaped], elsewhere, holds, clock.now_ms(), sending_ips)
+    return Departures([*here, *shaped], elsewhere, holds, clock.now_ms(), sending_ips)
 
 
 def _shape(
-    batch: DeliveryBatch, departures: Sequence[Departure]
+    batch: DeliveryBatch, messages: Sequence[_Routed]
 ) -> tuple[list[Departure], dict[int, Hold]]:
     """Ask for the times of messages that leave for their recipients' hosts."""
     lane = Lane(str(batch.account_id), batch.unit.transmission_id)
     shaped: list[Departure] = []
     holds: dict[int, Hold] = {}
-    for path, each in _by_path(departures).items():
+    for path, each in _by_path(messages).items():
         grant = shaper().ask(path, lane, len(each), small=batch.is_small)
         group, _ = store.group_of_path(path)
         most = limits_of(group).messages_per_connection
-        for departure, at in zip(each, grant.times, strict=False):
-            shaped.append(replace(departure, path=path, at=at, messages_per_connection=most))
+        for ((message, route), hosts), at in zip(each, grant.times, strict=False):
+            shaped.append(Departure(message, route, path, hosts, at, most))
         if grant.hold:
-            waiting_ones = each[len(grant.times) :]
-            holds |= {departure.message.index: grant.hold for departure in waiting_ones}
+            holds |= {message.index: grant.hold for (message, _), _ in each[len(grant.times) :]}
     return shaped, _of_one_unit(holds)
 
 
@@ -122,16 +123,17 @@ def _of_one_unit(holds: dict[int, Hold]) -> dict[int, Hold]:
     The unit waits for the paths that its events have told of. A path that is left out would wait
     for the others, however soon it is free.
     """
-    if not any(hold.lasts for hold in holds.values()):
+    if len({hold.lasts for hold in holds.values()}) < 2:
         return holds
     return {index: replace(hold, lasts=True) for index, hold in holds.items()}
 
 
-def _by_path(departures: Iterable[Departure]) -> dict[str, list[Departure]]:
-    groups = groups_of({domain_of(each.message.recipient) for each in departures})
-    paths: defaultdict[str, list[Departure]] = defaultdict(list)
-    for each in departures:
-        group = groups[domain_of(each.message.recipient)]
-        path = store.path_of(group.name, each.route.source_address)
-        paths[path].append(replace(each, hosts=group.hosts))
+def _by_path(messages: Sequence[_Routed]) -> dict[str, list[tuple[_Routed, str]]]:
+    """Return the messages of each path, with the mail hosts of their recipients."""
+    groups = groups_of({domain_of(message.recipient) for message, _ in messages})
+    paths: defaultdict[str, list[tuple[_Routed, str]]] = defaultdict(list)
+    for message, route in messages:
+        group = groups[domain_of(message.recipient)]
+        path = store.path_of(group.name, route.source_address)
+        paths[path].append(((message, route), group.hosts))
     return paths
