@@ -9,7 +9,7 @@ that is damaged is left as it is, and the exit status is 3.
 MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules patch
 MiniStack through its private interfaces, so its version is pinned: `durability`, `documents`,
 `table_items`, `queue_changes`, `restoration`, `function_code`, `retention`, `steady_time`,
-`long_polls`, `ordered_indexes` and `wire_protocols`. Each says what it repairs, and
+`queue_reads`, `long_polls`, `ordered_indexes` and `wire_protocols`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
@@ -67,7 +67,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
     import uvicorn
     from ministack.app import app
 
-    from infrastructure.local.cloud import retention, steady_time, wire_protocols
+    from infrastructure.local.cloud import queue_reads, retention, steady_time, wire_protocols
     from infrastructure.local.cloud.durability import Durable
     from infrastructure.local.cloud.gatekeeper import Gatekeeper
     from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
@@ -83,6 +83,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
     state = open_state(data / "state", Path(os.environ["TMPDIR"]), lock)
     retention.install()
     steady_time.install()
+    queue_reads.install()
     wire_protocols.install()
     LongPolls().install()
     OrderedIndexes().install()
