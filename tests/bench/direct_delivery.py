@@ -148,11 +148,11 @@ class _Postfix:
         if self._log.exists():
             with self._log.open("rb") as log:
                 log.seek(self._read)
-                lines = log.read()
-            # The last line may not be whole yet
-            whole = lines[: lines.rfind(b"\n") + 1]
-            self._read += len(whole)
-            self._received += whole.count(b"status=sent (")
+                text = log.read()
+            # The last line may have no end yet
+            lines = text[: text.rfind(b"\n") + 1]
+            self._read += len(lines)
+            self._received += lines.count(b"status=sent (")
         return self._received
 
 
