@@ -3,7 +3,7 @@
 Both end at the same Postfix, which discards what it has accepted. Theirs is the usual way: a
 program hands its mail to a Postfix, OpenDKIM signs it there, and Postfix sends it on. Ours signs
 the messages in one process for each core, and a delivery container takes them from its queue in a
-local cloud. Printed are both rates, their ratio (bar: 2.5), and each as a fraction of the RSA-2048
+local cloud. Printed are the best rates of alternating rounds, their ratio (bar: 2.5), and each as a fraction of the RSA-2048
 signatures a second of one core. It needs root, and the Debian packages postfix and opendkim.
 """
 
@@ -22,7 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from multiprocessing.pool import Pool
 from pathlib import Path
-from statistics import median
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -48,9 +47,10 @@ from tests.free_ports import free_port
 from tests.mail_servers.postfix_process import postfix_process
 from tests.unit.infrastructure.clouds import ROOT, eventually
 
-MESSAGES = 5_000
+#: A round of each lasts for about six seconds
+THEIRS, OURS = 2_000, 5_000
 CHUNK = 100
-ROUNDS = 5
+ROUNDS = 8
 _DOMAIN, _SELECTOR = "sender.test", "s1"
 _SENDER = f"a@{_DOMAIN}"
 _HEADERS = (
@@ -107,15 +107,14 @@ def main() -> None:
         relay = stack.enter_context(_postfix(folder, "relay", relaying))
         container = stack.enter_context(_delivery_container(receiver.port, key))
         comparison = Comparison(
-            lambda: _measure(receiver, container.send),
-            lambda: _measure(receiver, lambda: _inject(relay.port)),
+            lambda: _measure(receiver, OURS, container.send),
+            lambda: _measure(receiver, THEIRS, lambda: _inject(relay.port)),
             ROUNDS,
         )
     rsa_rate = rates({"rsa": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256())})["rsa"]
-    print(f"{MESSAGES:,} messages of 5 KB, medians of {ROUNDS} rounds")
-    figures = {"Postfix with OpenDKIM": comparison.second, "Postfinch": comparison.first}
-    for name, each in figures.items():
-        rate = median(each)
+    print(f"messages of 5 KB, the best of {ROUNDS} rounds")
+    ours, theirs = comparison.best
+    for name, rate in {"Postfix with OpenDKIM": theirs, "Postfinch": ours}.items():
         print(f"{name:24}{rate:8,.0f} messages/s{rate / rsa_rate:8.3f} of the RSA-2048 rate")
     print(f"{'ratio (bar 2.5)':24}    {comparison}")
 
@@ -128,13 +127,13 @@ def _recipient(number: int) -> str:
     return f"r{number}@inbox{number % 10}.test"
 
 
-def _measure(receiver: _Postfix, send: Callable[[], None]) -> float:
+def _measure(receiver: _Postfix, messages: int, send: Callable[[], None]) -> float:
     """Return messages a second, from the first one until all have been received."""
     before = receiver.received()
     started = time.perf_counter()
     send()
-    eventually(lambda: time.sleep(0.05) or receiver.received() - before >= MESSAGES, 300)
-    return MESSAGES / (time.perf_counter() - started)
+    eventually(lambda: time.sleep(0.05) or receiver.received() - before >= messages, 300)
+    return messages / (time.perf_counter() - started)
 
 
 class _Postfix:
@@ -201,7 +200,7 @@ def _inject(port: int) -> None:
         assert outcome.code == 250, outcome
 
     with ThreadPoolExecutor(_CLIENTS) as threads:
-        for each in threads.map(send, range(MESSAGES)):
+        for each in threads.map(send, range(THEIRS)):
             assert each is None
     transport.close()
 
@@ -215,7 +214,7 @@ class _Container:
     def send(self) -> None:
         """Sign all messages, and queue them in chunks."""
         transmission = ids.transmission_id()
-        chunks = ((transmission, first) for first in range(0, MESSAGES, CHUNK))
+        chunks = ((transmission, first) for first in range(0, OURS, CHUNK))
         self._pool.starmap(_send_chunk, chunks, chunksize=1)
 
 

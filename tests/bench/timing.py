@@ -1,7 +1,6 @@
 """Measure rates of tasks in interleaved rounds, so that other load affects all of them alike."""
 
 from collections.abc import Callable, Mapping
-from operator import truediv
 from statistics import median
 from time import process_time
 
@@ -18,30 +17,32 @@ def rates(
 
 
 class Comparison:
-    """The rates of two tasks in rounds; each other round begins with the second of them.
+    """The rates of two tasks in alternating rounds, of which the fastest of each count.
 
-    A machine may be half as fast a minute later. So the tasks are compared within each round.
+    Other load on the machine, or on its host, only ever makes a round slower. Rounds of both tasks
+    should last for about the same time, so that both can meet a quiet time.
     """
 
     def __init__(
         self, first: Callable[[], float], second: Callable[[], float], rounds: int
     ) -> None:
-        self.first: list[float] = []
-        self.second: list[float] = []
-        tasks = [(first, self.first), (second, self.second)]
+        self._first: list[float] = []
+        self._second: list[float] = []
+        tasks = [(first, self._first), (second, self._second)]
         for number in range(rounds):
             for task, results in tasks if number % 2 == 0 else reversed(tasks):
                 results.append(task())
 
     @property
-    def ratios(self) -> list[float]:
-        """Return the rate of the first task in that of the second, in each round."""
-        return list(map(truediv, self.first, self.second))
+    def best(self) -> tuple[float, float]:
+        """Return the best rate of each task."""
+        return max(self._first), max(self._second)
 
     def __str__(self) -> str:
-        """Return the median of the ratios, and each of them."""
-        each = ", ".join(f"{ratio:.2f}" for ratio in self.ratios)
-        return f"{median(self.ratios):.2f}, the median of {each}"
+        """Return the ratio of the best rates, and the ratio of the medians."""
+        first, second = self.best
+        medians = median(self._first) / median(self._second)
+        return f"{first / second:.2f} (of the medians {medians:.2f})"
 
 
 def _rate(task: Callable[[], object], seconds: float) -> float:
