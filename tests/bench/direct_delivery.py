@@ -3,8 +3,9 @@
 Both end at the same Postfix, which discards what it has accepted. Theirs is the usual way: a
 program hands its mail to a Postfix, OpenDKIM signs it there, and Postfix sends it on. Ours signs
 the messages in one process for each core, and a delivery container takes them from its queue in a
-local cloud. Printed are the best rates of alternating rounds, their ratio (bar: 2.5), and each as a fraction of the RSA-2048
-signatures a second of one core. It needs root, and the Debian packages postfix and opendkim.
+local cloud. Printed are the best rates of alternating rounds, their ratio (bar: 2.5), and each as a
+fraction of the RSA-2048 signatures a second of one core. It needs root, and the Debian packages
+postfix and opendkim.
 """
 
 from __future__ import annotations
