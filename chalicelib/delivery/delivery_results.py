@@ -122,16 +122,15 @@ def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:
     """Return the events of messages that wait for long, unless they have been told before."""
     if batch.paths:
         return []
-    holds = {hold.path: hold for hold in departures.holds.values()}
-    fields = {path: _held_fields(batch, hold, departures.at_ms) for path, hold in holds.items()}
-    # The ids differ from those of the delays of attempts
+    by_path = {hold.path: hold for hold in departures.holds.values()}
+    fields = {path: _held_fields(batch, hold, departures.at_ms) for path, hold in by_path.items()}
     return [
         make_event(
             "delay",
             batch.event_base(message),
             departures.at_ms,
             attempt=batch.attempt,
-            nonce="held",
+            nonce="held",  # else it would have the id of an attempt's delay
             **fields[hold.path],
         )
         for message in batch.messages

@@ -25,8 +25,7 @@ from chalicelib.delivery.shaping.pacing import Lane
 from chalicelib.delivery.shaping.shaper import Hold, shaper
 from chalicelib.fleet.routing import Route
 
-_Routed = tuple[FinishedMessage, Route]
-"""A message and its route."""
+_RoutedMessage = tuple[FinishedMessage, Route]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class Departures:
 def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departures:
     """Choose the routes and times of messages of the batch."""
     here: list[Departure] = []
-    direct: list[_Routed] = []
+    direct: list[_RoutedMessage] = []
     elsewhere: dict[int, Route] = {}
     sending_ips: dict[int, str] = {}
     for message, route in zip(messages, routes_of(batch, messages), strict=True):
@@ -96,11 +95,12 @@ def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departure
         else:
             here.append(Departure(message, route))
     shaped, holds = _shape(batch, direct)
-    return Departures([*here, *shaped], elsewhere, holds, clock.now_ms(), sending_ips)
+    here += shaped
+    return Departures(here, elsewhere, holds, clock.now_ms(), sending_ips)
 
 
 def _shape(
-    batch: DeliveryBatch, messages: Sequence[_Routed]
+    batch: DeliveryBatch, messages: Sequence[_RoutedMessage]
 ) -> tuple[list[Departure], dict[int, Hold]]:
     """Ask for the times of messages that leave for their recipients' hosts."""
     lane = Lane(str(batch.account_id), batch.unit.transmission_id)
@@ -110,10 +110,10 @@ def _shape(
         grant = shaper().ask(path, lane, len(each), small=batch.is_small)
         group, _ = store.group_of_path(path)
         most = limits_of(group).messages_per_connection
-        for ((message, route), hosts), at in zip(each, grant.times, strict=False):
+        for (message, route, hosts), at in zip(each, grant.times, strict=False):
             shaped.append(Departure(message, route, path, hosts, at, most))
         if grant.hold:
-            holds |= {message.index: grant.hold for (message, _), _ in each[len(grant.times) :]}
+            holds |= {message.index: grant.hold for message, _, _ in each[len(grant.times) :]}
     return shaped, _of_one_unit(holds)
 
 
@@ -128,12 +128,14 @@ def _of_one_unit(holds: dict[int, Hold]) -> dict[int, Hold]:
     return {index: replace(hold, lasts=True) for index, hold in holds.items()}
 
 
-def _by_path(messages: Sequence[_Routed]) -> dict[str, list[tuple[_Routed, str]]]:
-    """Return the messages of each path, with the mail hosts of their recipients."""
+def _by_path(
+    messages: Sequence[_RoutedMessage],
+) -> dict[str, list[tuple[FinishedMessage, Route, str]]]:
+    """Return the messages of each path, with their routes and the recipients' mail hosts."""
     groups = groups_of({domain_of(message.recipient) for message, _ in messages})
-    paths: defaultdict[str, list[tuple[_Routed, str]]] = defaultdict(list)
+    paths: defaultdict[str, list[tuple[FinishedMessage, Route, str]]] = defaultdict(list)
     for message, route in messages:
         group = groups[domain_of(message.recipient)]
         path = store.path_of(group.name, route.source_address)
-        paths[path].append(((message, route), group.hosts))
+        paths[path].append((message, route, group.hosts))
     return paths

@@ -1,4 +1,4 @@
-"""Measure rates of tasks in interleaved rounds, so that other load affects all of them alike."""
+"""Measure rates of tasks in interleaved rounds, so that other load affects all of them."""
 
 from collections.abc import Callable, Mapping
 from statistics import median
@@ -16,33 +16,13 @@ def rates(
     return {name: median(each) for name, each in samples.items()}
 
 
-class Comparison:
-    """The rates of two tasks in alternating rounds, of which the fastest of each count.
-
-    Other load on the machine, or on its host, only ever makes a round slower. Rounds of both tasks
-    should last for about the same time, so that both can meet a quiet time.
-    """
-
-    def __init__(
-        self, first: Callable[[], float], second: Callable[[], float], rounds: int
-    ) -> None:
-        self._first: list[float] = []
-        self._second: list[float] = []
-        tasks = [(first, self._first), (second, self._second)]
-        for number in range(rounds):
-            for task, results in tasks if number % 2 == 0 else reversed(tasks):
-                results.append(task())
-
-    @property
-    def best(self) -> tuple[float, float]:
-        """Return the best rate of each task."""
-        return max(self._first), max(self._second)
-
-    def __str__(self) -> str:
-        """Return the ratio of the best rates, and the ratio of the medians."""
-        first, second = self.best
-        medians = median(self._first) / median(self._second)
-        return f"{first / second:.2f} (of the medians {medians:.2f})"
+def alternating(tasks: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Return the rates that each task returned; every other round begins with the last of them."""
+    results: dict[str, list[float]] = {name: [] for name in tasks}
+    for number in range(rounds):
+        for name in list(tasks)[:: -1 if number % 2 else 1]:
+            results[name].append(tasks[name]())
+    return results
 
 
 def _rate(task: Callable[[], object], seconds: float) -> float:

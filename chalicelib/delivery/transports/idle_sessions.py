@@ -1,4 +1,4 @@
-"""The SMTP sessions that wait for their next message."""
+"""Hold the SMTP sessions that wait for their next message."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class SessionKey:
 
 
 class IdleSessions:
-    """Sessions by their keys, and in the order of their last use. The caller must have a lock."""
+    """Sessions by their keys, and in the order of their last use. The caller must hold a lock."""
 
     def __init__(self) -> None:
         self._keys: OrderedDict[SmtpSession, SessionKey] = OrderedDict()  # oldest use first
-        self._of_keys: defaultdict[SessionKey, list[SmtpSession]] = defaultdict(list)
+        self._by_key: defaultdict[SessionKey, list[SmtpSession]] = defaultdict(list)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -39,11 +39,11 @@ class IdleSessions:
     def add(self, key: SessionKey, session: SmtpSession) -> None:
         """Add a session that was used just now."""
         self._keys[session] = key
-        self._of_keys[key].append(session)
+        self._by_key[key].append(session)
 
     def take(self, key: SessionKey) -> SmtpSession | None:
         """Remove and return the session of a key that was used last."""
-        sessions = self._of_keys.get(key)
+        sessions = self._by_key.get(key)
         if not sessions:
             return None
         session = sessions[-1]
@@ -61,7 +61,7 @@ class IdleSessions:
     def remove(self, session: SmtpSession) -> None:
         """Remove a session; raises ``KeyError`` if it does not wait."""
         key = self._keys.pop(session)
-        sessions = self._of_keys[key]
+        sessions = self._by_key[key]
         sessions.remove(session)
         if not sessions:
-            del self._of_keys[key]
+            del self._by_key[key]

@@ -24,7 +24,12 @@ from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.idle_sessions import IdleSessions, SessionKey
-from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
+from chalicelib.delivery.transports.smtp_session import (
+    SessionFailed,
+    SessionLost,
+    SmtpSession,
+    close_all,
+)
 
 _TURN_SECONDS = 2.0
 _UNUSED_SECONDS = 0.1
@@ -54,8 +59,8 @@ class PoolLimits:
     `connections` is per path, a number or a function of the path; `messages` per connection.
     `sharing` tells how the processes of this host share those of a path (None: each has its own).
     `idle_seconds` is how long an unused session stays open (hosts close them after one to five
-    minutes), `idle_sessions` how many stay open in all. `wait_seconds` is how long a message waits
-    for a connection.
+    minutes), `idle_sessions` how many stay open in all, well below the 1,024 files that a process
+    may open on many hosts. `wait_seconds` is how long a message waits for a connection.
     """
 
     connections: Limit = 20
@@ -102,8 +107,7 @@ class SessionPool:
         with self._lock:
             self._is_closed = True
             idle = self._overdue(most=0)
-        for session in idle:
-            session.close()
+        close_all(idle)
 
     def _deliver(
         self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
@@ -176,8 +180,7 @@ class SessionPool:
                 surplus = self._overdue(self._limits.idle_sessions)
                 if session.place:
                     self._look_again(session, session.messages)
-        for session in surplus:
-            session.close()
+        close_all(surplus)
 
     def _look_again(self, session: SmtpSession, messages: int) -> None:
         call = partial(self._close_unused, session, messages)

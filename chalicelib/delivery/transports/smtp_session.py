@@ -9,6 +9,7 @@ not sent again in this attempt.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from time import monotonic
 
 from chalicelib.core.bounce_classes import SOFT_BOUNCE, TIMEOUT
@@ -97,12 +98,20 @@ class SmtpSession:
         return refusal or self._commit(commit, tail)
 
     def close(self) -> None:
-        """Say QUIT, and close the connection."""
-        if self.is_open:
-            with contextlib.suppress(ConnectionLost):
-                self._wire.send(b"QUIT\r\n", self._timeouts.quit)
-                self._wire.read_reply(self._timeouts.quit)
-            self.abandon()
+        """Say QUIT, and close the connection once the host has answered."""
+        close_all([self])
+
+    def say_goodbye(self) -> float:
+        """Send QUIT, unless that would block; return how many seconds the host has to answer."""
+        with contextlib.suppress(ConnectionLost):
+            self._wire.send(b"QUIT\r\n", 0)
+        return self._timeouts.quit
+
+    def end(self, deadline: float) -> None:
+        """Close the connection when the host has answered QUIT, or at the time ``deadline``."""
+        with contextlib.suppress(ConnectionLost):
+            self._wire.read_reply(deadline - monotonic())
+        self.abandon()
 
     def abandon(self) -> None:
         """Close the connection without QUIT."""
@@ -214,6 +223,18 @@ class SmtpSession:
 
     def _broken_connection(self, error: ConnectionLost, when: str = "") -> Retry:
         return broken_connection(error, when, *self._wire.ends)
+
+
+def close_all(sessions: Iterable[SmtpSession]) -> None:
+    """Say QUIT to all hosts, and close the connections once they have answered.
+
+    All together have the time of one.
+    """
+    open_ones = [session for session in sessions if session.is_open]
+    seconds = [session.say_goodbye() for session in open_ones]
+    deadline = monotonic() + max(seconds, default=0.0)
+    for session in open_ones:
+        session.end(deadline)
 
 
 class _Closing(ConnectionLost):

@@ -68,4 +68,4 @@ def test_keys_without_sessions_take_no_memory() -> None:
         idle.add(key, session())
         assert idle.take(key)
         assert idle.take(key) is None
-    assert not idle._of_keys
+    assert not idle._by_key

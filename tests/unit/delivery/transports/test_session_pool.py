@@ -64,8 +64,12 @@ class FakeSession(SmtpSession):
         self.messages += 1
         return commit(self._deliver)
 
-    def close(self) -> None:
+    def say_goodbye(self) -> float:
         self.said_goodbye = True
+        return 2.0
+
+    def end(self, deadline: float) -> None:
+        assert self.said_goodbye
         self.abandon()
 
 

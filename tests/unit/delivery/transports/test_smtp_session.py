@@ -11,8 +11,8 @@ import pytest
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, open_session
-from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession
-from chalicelib.delivery.transports.smtp_wire import Timeouts
+from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession, close_all
+from chalicelib.delivery.transports.smtp_wire import Reply, SmtpWire, Timeouts
 from tests.unit.delivery.scripted_server import (
     DEAF,
     HANG_UP,
@@ -404,3 +404,32 @@ def test_closing_twice_or_a_dead_session_is_harmless() -> None:
         session.close()
         session.close()
     assert host.conversations[0].verbs() == ["EHLO", "QUIT"]
+
+
+def test_hosts_that_do_not_answer_quit_have_the_time_of_one_together() -> None:
+    options = SessionOptions(timeouts=Timeouts(5, 5, 5, 5, 0.5))
+    with ScriptedServer(answers={"QUIT": [SILENCE] * 20}) as host:
+        sessions = [session_with(host, options) for _ in range(20)]
+        started = time.monotonic()
+        close_all(sessions)
+        assert time.monotonic() - started < 5, "one after the other they have ten seconds"
+    assert {tuple(each.verbs()) for each in host.conversations} == {("EHLO", "QUIT")}
+    assert not any(session.is_open for session in sessions)
+
+
+def test_the_connection_is_closed_when_the_host_has_answered_quit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replies: list[Reply] = []
+    read_reply = SmtpWire.read_reply
+
+    def remember(wire: SmtpWire, seconds: float) -> Reply:
+        replies.append(read_reply(wire, seconds))
+        return replies[-1]
+
+    with ScriptedServer() as host:
+        session = session_with(host)
+        monkeypatch.setattr(SmtpWire, "read_reply", remember)
+        session.close()
+    assert [reply.code for reply in replies] == [221]
+    assert not session.is_open
