@@ -32,6 +32,7 @@ from chalicelib.delivery.transports.smtp_wire import (
 )
 
 _LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would hold up the commit
+_MOMENT = 0.001
 _CLOSING = 421
 _GO_AHEAD = 354
 
@@ -108,9 +109,12 @@ class SmtpSession:
         return self._timeouts.quit
 
     def end(self, deadline: float) -> None:
-        """Close the connection when the host has answered QUIT, or at the time ``deadline``."""
+        """Close the connection when the host has answered QUIT, or at the time ``deadline``.
+
+        An answer that is there is read even later: the host would see its connection break.
+        """
         with contextlib.suppress(ConnectionLost):
-            self._wire.read_reply(deadline - monotonic())
+            self._wire.read_reply(max(_MOMENT, deadline - monotonic()))
         self.abandon()
 
     def abandon(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -417,9 +418,9 @@ def test_hosts_that_do_not_answer_quit_have_the_time_of_one_together() -> None:
     assert not any(session.is_open for session in sessions)
 
 
-def test_the_connection_is_closed_when_the_host_has_answered_quit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[Reply]:
+    """The replies that all sessions have read."""
     replies: list[Reply] = []
     read_reply = SmtpWire.read_reply
 
@@ -427,9 +428,22 @@ def test_the_connection_is_closed_when_the_host_has_answered_quit(
         replies.append(read_reply(wire, seconds))
         return replies[-1]
 
+    monkeypatch.setattr(SmtpWire, "read_reply", remember)
+    return replies
+
+
+def test_the_connection_is_closed_when_the_host_has_answered_quit(replies: list[Reply]) -> None:
     with ScriptedServer() as host:
         session = session_with(host)
-        monkeypatch.setattr(SmtpWire, "read_reply", remember)
         session.close()
-    assert [reply.code for reply in replies] == [221]
+    assert replies[-1].code == 221
     assert not session.is_open
+
+
+def test_an_answer_to_quit_is_read_even_when_its_time_is_over(replies: list[Reply]) -> None:
+    with ScriptedServer() as host:
+        session = session_with(host)
+        session.say_goodbye()
+        assert select.select([session._wire._socket], [], [], 10)[0]
+        session.end(time.monotonic() - 1)
+    assert replies[-1].code == 221
