@@ -162,12 +162,11 @@ class SessionPool:
 
     def _take_idle(self, key: SessionKey) -> SmtpSession | None:
         """Return the idle session of the key that was used last, if one is young enough."""
-        while True:
-            with self._lock:
-                session = self._idle.take(key)
-            if session is None or not self._is_old(session):
-                return session
-            session.close()
+        with self._lock:
+            overdue = self._overdue(self._limits.idle_sessions)
+            session = self._idle.take(key)
+        close_all(overdue)
+        return session
 
     def _give_back(self, key: SessionKey, session: SmtpSession) -> None:
         if not session.is_open:

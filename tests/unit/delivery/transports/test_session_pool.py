@@ -21,7 +21,12 @@ from chalicelib.delivery.transports import (
 )
 from chalicelib.delivery.transports.idle_sessions import SessionKey
 from chalicelib.delivery.transports.session_pool import PoolLimits, SessionPool, Sharing
-from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
+from chalicelib.delivery.transports.smtp_session import (
+    SessionFailed,
+    SessionLost,
+    SmtpSession,
+    close_all,
+)
 from chalicelib.delivery.transports.smtp_wire import SmtpWire, Timeouts
 from tests.journey.service import eventually
 
@@ -128,6 +133,26 @@ def test_a_session_that_idled_too_long_is_not_used(sessions: Sessions) -> None:
     send(pool, sessions)
     assert len(sessions.opened) == 2
     assert sessions.opened[0].said_goodbye
+
+
+def test_old_sessions_have_the_time_of_one_to_close(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[int] = []
+
+    def close(overdue: list[SmtpSession]) -> None:
+        together.append(len(overdue))
+        close_all(overdue)
+
+    pool = SessionPool(PoolLimits(idle_seconds=60))
+    for key in (HERE, THERE, HERE_FROM_ELSEWHERE):
+        send(pool, sessions, key)
+    for session in sessions.opened:
+        session.last_used -= 61
+    monkeypatch.setattr(session_pool, "close_all", close)
+    send(pool, sessions, HERE)
+    assert max(together) == 3
+    assert [session.said_goodbye for session in sessions.opened] == [True] * 3 + [False]
 
 
 def test_sessions_that_idled_too_long_are_closed_when_others_are_used(sessions: Sessions) -> None:
