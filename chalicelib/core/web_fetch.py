@@ -50,6 +50,10 @@ class FetchFailed(Exception):
         self.code = code
 
 
+class CertificateRefused(FetchFailed):
+    """The certificate of the host is not one to trust under its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """A response: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
@@ -164,6 +168,8 @@ def _failure(error: Exception, connection: _Connection, seconds: float) -> Fetch
         text = f"{connection.host} took longer than {seconds:.3g} s"
         return FetchFailed("ETIMEDOUT", text)
     text = str(error) or type(error).__name__
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return CertificateRefused("EPROTO", text)
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
         return FetchFailed(errno.errorcode.get(error.errno or 0, "EPROTO"), text)
     return FetchFailed("EPROTO", text)

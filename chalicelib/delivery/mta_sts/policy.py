@@ -22,6 +22,13 @@ class InvalidPolicy(ValueError):
     """The text is no MTA-STS policy; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """A policy is announced and cannot be had; ``kind`` is what TLS reports call the reason."""
+
+    kind: str
+
+
 class Mode(StrEnum):
     """What to do if a host breaks the policy: send nothing, report it, or nothing."""
 

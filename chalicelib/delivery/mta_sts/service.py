@@ -11,10 +11,21 @@ from __future__ import annotations
 
 from chalicelib.core import caches, clock, dns, web_fetch
 from chalicelib.core.dns import LookupFailed
-from chalicelib.core.web_fetch import FetchFailed
+from chalicelib.core.web_fetch import CertificateRefused, FetchFailed
 from chalicelib.delivery.mta_sts import store
-from chalicelib.delivery.mta_sts.policy import InvalidPolicy, Policy, announced_id, parse
+from chalicelib.delivery.mta_sts.policy import (
+    InvalidPolicy,
+    Policy,
+    Unavailable,
+    announced_id,
+    parse,
+)
 from chalicelib.delivery.mta_sts.store import FetchedPolicy
+from chalicelib.delivery.tls_reports.session_result import (
+    STS_FETCH_ERROR,
+    STS_INVALID,
+    STS_UNTRUSTED,
+)
 
 _CACHE_SECONDS = 3_600.0
 _FAILURE_CACHE_SECONDS = 300.0
@@ -22,26 +33,31 @@ _LEAST_CACHE_SECONDS = 60.0
 _CACHE_ENTRIES = 50_000
 _REFRESH_SECONDS = 86_400
 
-_cache: dict[str, tuple[float, Policy | None]] = {}
+_cache: dict[str, tuple[float, Policy | Unavailable | None]] = {}
 
 
-class _Unavailable(Exception):
-    """A policy is announced, or may be, and could not be had."""
+class _Failed(Exception):
+    """A policy is announced and ``unavailable``; ``None``: it cannot be told whether one is."""
+
+    def __init__(self, unavailable: Unavailable | None = None) -> None:
+        super().__init__()
+        self.unavailable = unavailable
 
 
-def policy_of(domain: str) -> Policy | None:
-    """Return the policy in force for a domain (in A-labels, lower case)."""
+def policy_of(domain: str) -> Policy | Unavailable | None:
+    """Return the policy in force for a domain (in A-labels, lower case), or why there is none."""
     now = clock.now()
     until, policy = _cache.get(domain, (0.0, None))
     if now < until:
         return policy
     previous = store.policy_of(domain)
-    lifetime = _CACHE_SECONDS
+    lifetime, unavailable = _CACHE_SECONDS, None
     try:
         latest = _latest(domain, previous, now) or previous
-    except _Unavailable:
+    except _Failed as failure:
         latest, lifetime = previous, _FAILURE_CACHE_SECONDS
-    policy = latest.policy if latest else None
+        unavailable = failure.unavailable
+    policy = latest.policy if latest else unavailable
     if len(_cache) >= _CACHE_ENTRIES:
         _cache.clear()
     until = min(now + lifetime, latest.expires) if latest else now + lifetime
@@ -57,11 +73,11 @@ def clear_cache() -> None:
 
 
 def _latest(domain: str, previous: FetchedPolicy | None, now: float) -> FetchedPolicy | None:
-    """Return the policy that is announced, ``None`` if none is; raises :class:`_Unavailable`."""
+    """Return the policy that is announced, ``None`` if none is; raises :class:`_Failed`."""
     try:
         policy_id = announced_id(dns.texts(f"_mta-sts.{domain}"))
     except LookupFailed as error:
-        raise _Unavailable from error
+        raise _Failed from error
     if policy_id is None:
         return None
     if previous and previous.policy_id == policy_id and now < previous.fetched + _REFRESH_SECONDS:
@@ -72,18 +88,24 @@ def _latest(domain: str, previous: FetchedPolicy | None, now: float) -> FetchedP
 
 
 def _fetch(domain: str) -> Policy:
-    """Fetch a policy; raises :class:`_Unavailable`.
+    """Fetch a policy; raises :class:`_Failed`.
 
     Redirects do not count (RFC 8461 3.3), nor does part of a policy: hosts may be missing in it.
     """
     try:
         response = web_fetch.get(f"https://mta-sts.{domain}/.well-known/mta-sts.txt")
-        is_plain_text = _is_plain_text(response.headers.get("content-type", ""))
-        if response.status != 200 or not is_plain_text or not response.is_whole:
-            raise _Unavailable
+    except CertificateRefused as error:
+        raise _Failed(Unavailable(STS_UNTRUSTED)) from error
+    except FetchFailed as error:
+        raise _Failed(Unavailable(STS_FETCH_ERROR)) from error
+    if response.status != 200 or not response.is_whole:
+        raise _Failed(Unavailable(STS_FETCH_ERROR))
+    try:
+        if not _is_plain_text(response.headers.get("content-type", "")):
+            raise InvalidPolicy("the policy is no plain text")
         return parse(response.body.decode("utf-8"))
-    except (FetchFailed, InvalidPolicy, UnicodeDecodeError) as error:
-        raise _Unavailable from error
+    except (InvalidPolicy, UnicodeDecodeError) as error:
+        raise _Failed(Unavailable(STS_INVALID)) from error
 
 
 def _is_plain_text(content_type: str) -> bool:

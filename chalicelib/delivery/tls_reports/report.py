@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
-from chalicelib.delivery.tls_reports.session_result import NO_POLICY, SUCCESS, SessionResult
+from chalicelib.delivery.tls_reports.session_result import SUCCESS, SessionResult
 
 Json = dict[str, Any]
 
@@ -92,7 +92,7 @@ def _policies(domain: str, sessions: Iterable[tuple[SessionResult, int]]) -> lis
 
 def _policy(domain: str, result: SessionResult) -> Json:
     policy: Json = {"policy-type": result.policy_type, "policy-domain": domain}
-    if result.policy_type != NO_POLICY:
+    if result.policy:
         policy["policy-string"] = list(result.policy)
     if result.hosts:
         policy["mx-host"] = list(result.hosts)

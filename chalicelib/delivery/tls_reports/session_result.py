@@ -16,6 +16,9 @@ EXPIRED: Final = "certificate-expired"
 NOT_TRUSTED: Final = "certificate-not-trusted"
 INVALID: Final = "validation-failure"
 DNSSEC_INVALID: Final = "dnssec-invalid"
+STS_FETCH_ERROR: Final = "sts-policy-fetch-error"
+STS_INVALID: Final = "sts-policy-invalid"
+STS_UNTRUSTED: Final = "sts-webpki-invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class SessionResult:
     """A session for mail to ``domain``.
 
     ``policy`` has the lines of the MTA-STS policy or the TLSA records that were in force, and
-    ``hosts`` the hosts that a policy names. ``kind`` is ``SUCCESS`` or why there was no TLS.
+    ``hosts`` the hosts that a policy names. ``kind`` is ``SUCCESS``, why there was no TLS, or why
+    no policy was in force although one is announced.
     """
 
     domain: str

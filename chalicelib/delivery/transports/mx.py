@@ -21,7 +21,7 @@ from itertools import islice
 from chalicelib.core import domain_names
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE
 from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, Unknown
-from chalicelib.delivery.mta_sts.policy import Mode, Policy
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
 from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
 from chalicelib.delivery.tls_reports.session_result import (
     DNSSEC_INVALID,
@@ -58,11 +58,11 @@ RecordsOf = Callable[[str], DomainRecords]
 Observe = Callable[[SessionResult], None]
 """Takes note of how a session ended, as far as TLS goes."""
 
-PolicyOf = Callable[[str], Policy | None]
-"""Returns the MTA-STS policy of a domain (in A-labels, lower case)."""
+PolicyOf = Callable[[str], Policy | Unavailable | None]
+"""Returns the MTA-STS policy of a domain (in A-labels, lower case), or why there is none."""
 
 
-def no_policy(_: str) -> Policy | None:
+def no_policy(_: str) -> Policy | Unavailable | None:
     """Tell that no domain has a policy, for a transport that does without MTA-STS."""
     return None
 
@@ -88,13 +88,13 @@ class _Demands:
     """
 
     domain: str
-    sts: Policy | None
+    sts: Policy | Unavailable | None
     records: DomainRecords
 
     @property
     def policy(self) -> Policy | None:
         """The MTA-STS policy, if it is enforced."""
-        return self.sts if self.sts and self.sts.is_enforced else None
+        return self.sts if isinstance(self.sts, Policy) and self.sts.is_enforced else None
 
     def __bool__(self) -> bool:
         return self.policy is not None or self.records.protects
@@ -107,10 +107,11 @@ class _Demands:
         """Tell whether mail may go to a host that keeps to the rest."""
         return self.policy is None or self.policy.allows(host)
 
-    def is_tested(self, host: str) -> bool:
-        """Tell whether a policy that is not enforced wants to know if a host keeps to it."""
-        is_testing = self.sts is not None and self.sts.mode is Mode.TESTING
-        return is_testing and not self.records.of(host)
+    def tested_policy(self, host: str) -> Policy | None:
+        """Return a policy that is not enforced and wants to know if a host keeps to it."""
+        if not isinstance(self.sts, Policy) or self.sts.mode is not Mode.TESTING:
+            return None
+        return None if self.records.of(host) else self.sts
 
     def result(self, kind: str, host: str = "", sending_ip: str = "") -> SessionResult:
         """Return how a session ended, for the report to the domain."""
@@ -119,6 +120,8 @@ class _Demands:
         if tlsa:
             records = map(str, tlsa.records) if isinstance(tlsa, HostRecords) else ()
             return SessionResult(self.domain, TLSA, *about, tuple(records))
+        if isinstance(self.sts, Unavailable):
+            return SessionResult(self.domain, STS, kind or self.sts.kind, host, sending_ip)
         if self.sts and self.sts.mode is not Mode.NONE:
             return SessionResult(self.domain, STS, *about, self.sts.lines, self.sts.hosts)
         return SessionResult(self.domain, NO_POLICY, *about)
@@ -232,9 +235,10 @@ class MxTransport:
 
         Its domain wants to know what an enforced policy would hold back (RFC 8461 5).
         """
-        if not demands.is_tested(host):
+        policy = demands.tested_policy(host)
+        if policy is None:
             return None, ""
-        if demands.sts and not demands.sts.allows(host):
+        if not policy.allows(host):
             return None, INVALID
         try:
             options = replace(self._options, tls=TlsMode.REQUIRED, verify=True)

@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.core import web_fetch
 from chalicelib.core.settings import settings
-from chalicelib.core.web_fetch import FetchFailed, Response
+from chalicelib.core.web_fetch import CertificateRefused, FetchFailed, Response
 from tests.http_target import Reply, serving
 from tests.unit.core.certificates import Authority
 from tests.unit.zones import Zone, served_zone
@@ -361,9 +361,9 @@ def test_tls_is_for_the_name_although_the_address_is_connected_to(
     try:
         with serving(context) as target:
             response = web_fetch.post(f"https://a.test:{target.port}/", b"body")
-            with pytest.raises(FetchFailed) as failure:
+            with pytest.raises(CertificateRefused) as failure:
                 web_fetch.post(f"https://b.test:{target.port}/", b"body")
-            with pytest.raises(FetchFailed):
+            with pytest.raises(CertificateRefused):
                 web_fetch.post(f"https://127.0.0.1:{target.port}/", b"body")
     finally:
         web_fetch.clear_cache()

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from chalicelib.core import web_fetch
-from chalicelib.core.web_fetch import FetchFailed, Response
+from chalicelib.core.web_fetch import CertificateRefused, FetchFailed, Response
 from chalicelib.delivery.mta_sts import service
-from chalicelib.delivery.mta_sts.policy import Mode
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.zones import Zone, served_zone
 
@@ -20,6 +20,7 @@ NAME = "_mta-sts.example.net"
 URL = "https://mta-sts.example.net/.well-known/mta-sts.txt"
 WEEK = 604_800
 _TEXT = "version: STSv1\nmode: {}\nmx: mx.example.net\nmax_age: {}\n"
+_ENFORCED = _TEXT.format("enforce", WEEK).encode()
 _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 
 
@@ -27,7 +28,7 @@ _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 class Website:
     """The site of a policy. ``response`` ``None`` means that it does not answer."""
 
-    response: Response | None = None
+    response: Response | FetchFailed | None = None
     urls: list[str] = field(default_factory=list)
 
     def set(self, mode: str, max_age: int = WEEK) -> None:
@@ -39,6 +40,8 @@ class Website:
         self.urls.append(url)
         if self.response is None:
             raise FetchFailed("ECONNREFUSED", "refused")
+        if isinstance(self.response, FetchFailed):
+            raise self.response
         return self.response
 
 
@@ -70,7 +73,7 @@ def mode() -> Mode | None:
     """Return the mode of the policy that a new process finds."""
     service.clear_cache()
     policy = service.policy_of("example.net")
-    return policy.mode if policy else None
+    return policy.mode if isinstance(policy, Policy) else None
 
 
 def test_a_domain_without_record_has_no_policy(zone: Zone, website: Website) -> None:
@@ -139,26 +142,39 @@ def test_a_policy_is_fetched_again_each_day_so_that_it_does_not_expire(
 
 
 @pytest.mark.parametrize(
-    "response",
+    ("response", "reason"),
     [
-        None,
-        Response(301, b"", {"location": URL}),
-        Response(404, _TEXT.format("enforce", WEEK).encode(), _PLAIN),
-        Response(200, _TEXT.format("enforce", WEEK).encode(), {"content-type": "text/html"}),
-        Response(200, _TEXT.format("strict", WEEK).encode(), _PLAIN),
-        Response(200, b"\xff", _PLAIN),
-        Response(200, _TEXT.format("enforce", WEEK).encode(), _PLAIN, is_whole=False),
+        (None, "sts-policy-fetch-error"),
+        (CertificateRefused("EPROTO", "expired"), "sts-webpki-invalid"),
+        (Response(301, b"", {"location": URL}), "sts-policy-fetch-error"),
+        (Response(404, _ENFORCED, _PLAIN), "sts-policy-fetch-error"),
+        (Response(200, _ENFORCED, _PLAIN, is_whole=False), "sts-policy-fetch-error"),
+        (Response(200, _ENFORCED, {"content-type": "text/html"}), "sts-policy-invalid"),
+        (Response(200, _TEXT.format("strict", WEEK).encode(), _PLAIN), "sts-policy-invalid"),
+        (Response(200, b"\xff", _PLAIN), "sts-policy-invalid"),
     ],
 )
 def test_what_is_no_policy_does_not_count_and_is_asked_again_after_five_minutes(
-    zone: Zone, website: Website, response: Response | None, moves: Clock
+    zone: Zone,
+    website: Website,
+    response: Response | FetchFailed | None,
+    reason: str,
+    moves: Clock,
 ) -> None:
     announce(zone)
     website.response = response
     for seconds, fetches in [(0, 1), (299, 1), (2, 2)]:
         moves.passes(seconds)
-        assert service.policy_of("example.net") is None
+        assert service.policy_of("example.net") == Unavailable(reason)
         assert len(website.urls) == fetches
+
+
+def test_it_is_not_known_whether_a_domain_has_a_policy_while_the_dns_does_not_answer(
+    zone: Zone, website: Website
+) -> None:
+    zone.failing.add(NAME)
+    assert service.policy_of("example.net") is None
+    assert website.urls == []
 
 
 def test_a_policy_without_age_is_not_fetched_for_each_message(zone: Zone, website: Website) -> None:
@@ -166,6 +182,6 @@ def test_a_policy_without_age_is_not_fetched_for_each_message(zone: Zone, websit
     website.set("enforce", 0)
     for _ in range(2):
         policy = service.policy_of("example.net")
-        assert policy is not None
+        assert isinstance(policy, Policy)
         assert policy.is_enforced
     assert website.urls == [URL]

@@ -24,6 +24,7 @@ from chalicelib.delivery.tls_reports.session_result import (
     NO_POLICY,
     NO_STARTTLS,
     STS,
+    STS_FETCH_ERROR,
     SUCCESS,
     TLSA,
     SessionResult,
@@ -168,6 +169,15 @@ def test_what_is_sent_is_what_is_read_of_others(time: Clock) -> None:
         TlsRow("tlsa", EXAMPLE, 1),
         TlsRow("no-policy-found", EXAMPLE, 1, "starttls-not-supported", "mx3.example.test"),
     }
+
+
+def test_a_policy_that_could_not_be_had_is_reported_without_its_text(time: Clock) -> None:
+    count(SessionResult(EXAMPLE, STS, STS_FETCH_ERROR, "mx.example.test", "192.0.2.1"))
+    ((_, message, _),) = mails_of_the_night(time)
+    (policy,) = report_in(message)["policies"]
+    assert policy["policy"] == {"policy-type": "sts", "policy-domain": EXAMPLE}
+    (row,) = tls_report.read(json.dumps(report_in(message)).encode()).rows
+    assert row == TlsRow("sts", EXAMPLE, 1, STS_FETCH_ERROR, "mx.example.test", "192.0.2.1")
 
 
 def test_a_domain_that_asks_for_no_report_costs_nothing(time: Clock, zone: Zone) -> None:

@@ -10,13 +10,14 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
-from chalicelib.delivery.mta_sts.policy import Mode, Policy
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.tls_reports.session_result import (
     INVALID,
     NO_POLICY,
     NO_STARTTLS,
     STS,
+    STS_FETCH_ERROR,
     SessionResult,
 )
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
@@ -323,6 +324,28 @@ def test_a_policy_that_names_no_host_is_reported_without_one() -> None:
     assert isinstance(transport.deliver(message(), commit_at_once), Retry)
     about = ("", "", policy.lines, policy.hosts)
     assert results == [SessionResult("example.net", STS, INVALID, *about)]
+
+
+@pytest.mark.parametrize(
+    ("extensions", "kind"),
+    [((*STANDARD, "STARTTLS"), STS_FETCH_ERROR), (STANDARD, NO_STARTTLS)],
+)
+def test_a_policy_that_cannot_be_had_holds_nothing_back_and_is_reported(
+    extensions: tuple[str, ...], kind: str
+) -> None:
+    results: list[SessionResult] = []
+    with ScriptedServer(extensions=extensions, tls=certificate()[0]) as host:
+        transport = MxTransport(
+            FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): [host.host]}),
+            OPTIONS,
+            port=host.port,
+            allow_private=True,
+            policy_of=lambda _: Unavailable(STS_FETCH_ERROR),
+            observe=results.append,
+        )
+        assert isinstance(transport.deliver(message(), commit_at_once), Delivered)
+        transport.close()
+    assert results == [SessionResult("example.net", STS, kind, "mx0.test", host.host)]
 
 
 def test_a_session_that_fell_back_to_the_clear_is_a_failure() -> None:
