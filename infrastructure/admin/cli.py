@@ -117,6 +117,11 @@ def main(arguments: Sequence[str]) -> int:
         if options.local:
             use_local(Path(os.environ.get("DATA_DIR") or ".local"))
         options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `postfinch admin delivery-queue | head`: nobody reads any more
+        # What is left in the buffer must not fail once more at the end of the process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (commands.Refused, UnknownAccount, NotRunning, BotoCoreError, ClientError) as error:
         is_without_cloud = isinstance(error, NoRegionError | NoCredentialsError)
         hint = " (for the service that runs on this machine: --local)" if is_without_cloud else ""
@@ -143,7 +148,3 @@ def _count(text: str) -> int:
 def _date(text: str) -> float:
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

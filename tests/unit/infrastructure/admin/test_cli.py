@@ -42,6 +42,15 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> Any:
     return command
 
 
+def test_a_reader_that_has_seen_enough_ends_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stdout:
+        monkeypatch.setattr("sys.stdout", stdout)
+        assert cli.main(("list-provider-limits",)) == 1
+        monkeypatch.undo()
+
+
 def values(text: str) -> dict[str, str]:
     """Split lines such as ``key id 12`` at the last space into names and values."""
     parts = [line.rpartition(" ") for line in text.splitlines()]
