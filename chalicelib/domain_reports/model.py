@@ -17,24 +17,6 @@ QUARANTINE: Final = "quarantine"
 REJECT: Final = "reject"
 DISPOSITIONS: Final = (NONE, QUARANTINE, REJECT)
 
-POLICY_TYPES: Final = ("sts", "tlsa", "no-policy-found")
-"""The policies of encryption that a TLS report is about (RFC 8460 4.4)."""
-
-RESULT_TYPES: Final = (
-    "starttls-not-supported",
-    "certificate-host-mismatch",
-    "certificate-expired",
-    "certificate-not-trusted",
-    "validation-failure",
-    "tlsa-invalid",
-    "dnssec-invalid",
-    "dane-required",
-    "sts-policy-fetch-error",
-    "sts-policy-invalid",
-    "sts-webpki-invalid",
-)
-"""Why sessions failed (RFC 8460 4.3)."""
-
 
 class UnreadableReport(ValueError):
     """The content is no report of its kind; the text says why."""

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.core.domain_names import normalize
+from chalicelib.core.tls_results import FAILURES, POLICY_TYPES
 from chalicelib.domain_reports.model import (
-    POLICY_TYPES,
-    RESULT_TYPES,
     Period,
     TlsReport,
     TlsRow,
@@ -73,7 +72,7 @@ def _failures(policy: Any, base: TlsRow) -> Iterator[TlsRow]:
         yield replace(
             base,
             sessions=sessions,
-            result_type=result if result in RESULT_TYPES else _OTHER,
+            result_type=result if result in FAILURES else _OTHER,
             receiving_host=short_text(detail.get("receiving-mx-hostname")).lower().rstrip("."),
             sending_ip=address(short_text(detail.get("sending-mta-ip"))),
         )

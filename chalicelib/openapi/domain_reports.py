@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.domain_reports.model import POLICY_TYPES, RESULT_TYPES
+from chalicelib.core.tls_results import FAILURES, POLICY_TYPES
 from chalicelib.domain_reports.view import MOST_SOURCES
 from chalicelib.openapi.operation import Operation, Operations, query, results
 from chalicelib.openapi.schema import Maybe, Schema, array, integer, mapping, moment, one_of, record
@@ -70,7 +70,7 @@ OPERATIONS: Final[Operations] = {
                 policies=array(record(policy_type=one_of(POLICY_TYPES), **_TLS)),
                 failures=array(
                     record(
-                        result_type=one_of(RESULT_TYPES),
+                        result_type=one_of(FAILURES),
                         policy_type=one_of(POLICY_TYPES),
                         receiving_host=string(),
                         sessions=_COUNT,

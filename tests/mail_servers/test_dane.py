@@ -19,19 +19,19 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chalicelib.delivery.dane.lookup import Dane, validating
-from chalicelib.delivery.dane.records import DomainRecords, HostRecords, Unknown
-from chalicelib.delivery.mta_sts.policy import Mode, Policy
-from chalicelib.delivery.outcome import Delivered, Retry
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     DNSSEC_INVALID,
     HOST_MISMATCH,
     NO_STARTTLS,
     NOT_TRUSTED,
     SUCCESS,
     TLSA,
-    SessionResult,
 )
+from chalicelib.delivery.dane.lookup import Dane, validating
+from chalicelib.delivery.dane.records import DomainRecords, HostRecords, Unknown
+from chalicelib.delivery.mta_sts.policy import Mode, Policy
+from chalicelib.delivery.outcome import Delivered, Retry
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport, Observe, ignore, no_policy, no_records
 from tests.mail_servers.certificates import HOST

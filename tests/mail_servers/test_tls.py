@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.delivery.mta_sts.policy import Mode, Policy
-from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     EXPIRED,
     HOST_MISMATCH,
     NO_POLICY,
@@ -17,8 +15,10 @@ from chalicelib.delivery.tls_reports.session_result import (
     NOT_TRUSTED,
     STS,
     SUCCESS,
-    SessionResult,
 )
+from chalicelib.delivery.mta_sts.policy import Mode, Policy
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode, tls_context
 from tests.mail_servers.delivery import TIMEOUTS, mx, smarthost

@@ -26,8 +26,12 @@ from chalicelib.core.due import Due
 from chalicelib.core.lambda_events import scheduled_event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.core.tls_results import (
+    NO_POLICY,
+    SUCCESS,
+)
 from chalicelib.delivery.tls_reports import store as tls_sessions
-from chalicelib.delivery.tls_reports.session_result import NO_POLICY, SUCCESS, SessionResult
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream

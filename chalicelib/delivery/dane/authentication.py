@@ -23,8 +23,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtensionOID, NameOID
 
 from chalicelib.core import clock
+from chalicelib.core.tls_results import (
+    EXPIRED,
+    HOST_MISMATCH,
+    NOT_TRUSTED,
+)
 from chalicelib.delivery.dane.records import Selector, TlsaRecord, Usage
-from chalicelib.delivery.tls_reports.session_result import EXPIRED, HOST_MISMATCH, NOT_TRUSTED
 
 _DIGESTS = {1: hashlib.sha256, 2: hashlib.sha512}
 

@@ -11,6 +11,11 @@ from __future__ import annotations
 
 from chalicelib.core import caches, clock, dns, web_fetch
 from chalicelib.core.dns import LookupFailed
+from chalicelib.core.tls_results import (
+    STS_FETCH_ERROR,
+    STS_INVALID,
+    STS_UNTRUSTED,
+)
 from chalicelib.core.web_fetch import CertificateRefused, FetchFailed
 from chalicelib.delivery.mta_sts import store
 from chalicelib.delivery.mta_sts.policy import (
@@ -21,11 +26,6 @@ from chalicelib.delivery.mta_sts.policy import (
     parse,
 )
 from chalicelib.delivery.mta_sts.store import FetchedPolicy
-from chalicelib.delivery.tls_reports.session_result import (
-    STS_FETCH_ERROR,
-    STS_INVALID,
-    STS_UNTRUSTED,
-)
 
 _CACHE_SECONDS = 3_600.0
 _FAILURE_CACHE_SECONDS = 300.0

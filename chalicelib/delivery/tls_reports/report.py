@@ -14,7 +14,10 @@ from typing import Any, Final
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
-from chalicelib.delivery.tls_reports.session_result import SUCCESS, SessionResult
+from chalicelib.core.tls_results import (
+    SUCCESS,
+)
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 
 Json = dict[str, Any]
 

@@ -3,22 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-NO_POLICY: Final = "no-policy-found"
-STS: Final = "sts"
-TLSA: Final = "tlsa"
-
-SUCCESS: Final = ""
-NO_STARTTLS: Final = "starttls-not-supported"
-HOST_MISMATCH: Final = "certificate-host-mismatch"
-EXPIRED: Final = "certificate-expired"
-NOT_TRUSTED: Final = "certificate-not-trusted"
-INVALID: Final = "validation-failure"
-DNSSEC_INVALID: Final = "dnssec-invalid"
-STS_FETCH_ERROR: Final = "sts-policy-fetch-error"
-STS_INVALID: Final = "sts-policy-invalid"
-STS_UNTRUSTED: Final = "sts-webpki-invalid"
 
 
 @dataclass(frozen=True, slots=True)

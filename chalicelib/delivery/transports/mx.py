@@ -20,10 +20,7 @@ from itertools import islice
 
 from chalicelib.core import domain_names
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE
-from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, Unknown
-from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
-from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     DNSSEC_INVALID,
     INVALID,
     NO_POLICY,
@@ -31,8 +28,11 @@ from chalicelib.delivery.tls_reports.session_result import (
     STS,
     SUCCESS,
     TLSA,
-    SessionResult,
 )
+from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, Unknown
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
+from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
 from chalicelib.delivery.transports.idle_sessions import SessionKey
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
@@ -62,9 +62,8 @@ PolicyOf = Callable[[str], Policy | Unavailable | None]
 """Returns the MTA-STS policy of a domain (in A-labels, lower case), or why there is none."""
 
 
-def no_policy(_: str) -> Policy | Unavailable | None:
+def no_policy(_: str) -> None:
     """Tell that no domain has a policy, for a transport that does without MTA-STS."""
-    return None
 
 
 def no_records(_: str) -> DomainRecords:

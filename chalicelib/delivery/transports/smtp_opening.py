@@ -19,16 +19,16 @@ from enum import StrEnum
 from functools import cache
 
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
-from chalicelib.delivery.classify import classify
-from chalicelib.delivery.dane.records import HostRecords
-from chalicelib.delivery.outcome import Retry, internal
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     EXPIRED,
     HOST_MISMATCH,
     INVALID,
     NO_STARTTLS,
     NOT_TRUSTED,
 )
+from chalicelib.delivery.classify import classify
+from chalicelib.delivery.dane.records import HostRecords
+from chalicelib.delivery.outcome import Retry, internal
 from chalicelib.delivery.transports.smtp_envelope import Extensions
 from chalicelib.delivery.transports.smtp_session import (
     SessionFailed,

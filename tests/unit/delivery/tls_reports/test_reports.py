@@ -15,11 +15,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.core import due, packing, queues, web_fetch
-from chalicelib.core.web_fetch import FetchFailed, Response
-from chalicelib.delivery.tls_reports import store
-from chalicelib.delivery.tls_reports.counting import CONCERN, SessionCounts, due_entry
-from chalicelib.delivery.tls_reports.sending import send_due
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     EXPIRED,
     NO_POLICY,
     NO_STARTTLS,
@@ -27,8 +23,12 @@ from chalicelib.delivery.tls_reports.session_result import (
     STS_FETCH_ERROR,
     SUCCESS,
     TLSA,
-    SessionResult,
 )
+from chalicelib.core.web_fetch import FetchFailed, Response
+from chalicelib.delivery.tls_reports import store
+from chalicelib.delivery.tls_reports.counting import CONCERN, SessionCounts, due_entry
+from chalicelib.delivery.tls_reports.sending import send_due
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.domain_reports import tls_report
 from chalicelib.domain_reports.model import Period, TlsRow
 from chalicelib.sending_domains import store as domains

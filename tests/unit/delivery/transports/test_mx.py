@@ -9,17 +9,17 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
-from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
-from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
-from chalicelib.delivery.tls_reports.session_result import (
+from chalicelib.core.tls_results import (
     INVALID,
     NO_POLICY,
     NO_STARTTLS,
     STS,
     STS_FETCH_ERROR,
-    SessionResult,
 )
+from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
 from chalicelib.delivery.transports.smtp_opening import SessionOptions

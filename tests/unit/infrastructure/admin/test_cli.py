@@ -45,10 +45,9 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_a_reader_that_has_seen_enough_ends_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with os.fdopen(writing, "w") as stdout:
-        monkeypatch.setattr("sys.stdout", stdout)
+    with os.fdopen(writing, "w") as stdout, monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", stdout)
         assert cli.main(("list-provider-limits",)) == 1
-        monkeypatch.undo()
 
 
 def values(text: str) -> dict[str, str]:
