@@ -54,12 +54,12 @@ class NotVerifiable(Exception):
 class ReportMail:
     """A message that may carry a report.
 
-    ``content`` is the message as it came, ``signatures`` the values of its DKIM-Signature fields,
-    ``author_domain`` the domain of From, ``attachments`` the contents of its parts.
+    ``content`` is the message as it came, ``signature_count`` the number of its DKIM-Signature
+    fields, ``author_domain`` the domain of From, ``attachments`` the contents of its parts.
     """
 
     content: bytes = field(repr=False)
-    signatures: Sequence[str]
+    signature_count: int
     author_domain: str
     attachments: Sequence[bytes] = field(repr=False)
 
@@ -94,7 +94,7 @@ def _signer(mail: ReportMail) -> str:
             raise
 
     author = _organization(mail.author_domain)
-    for signature in signatures_of(mail.content, mail.signatures, texts, is_report=True):
+    for signature in signatures_of(mail.content, mail.signature_count, texts, is_report=True):
         if not signature.problem and author and _organization(signature.domain) == author:
             return signature.domain
     raise NotVerifiable(str(failures[0])) if failures else NotSigned

@@ -23,7 +23,7 @@ def store(data: bytes) -> None:
     author = authors[0][1] if len(authors) == 1 else ""
     message = receipt.ReportMail(
         content=data,
-        signatures=mail.fields.all("dkim-signature"),
+        signature_count=len(mail.fields.all("dkim-signature")),
         author_domain=author.rpartition("@")[2],
         attachments=[part.data() for part in mail.parts],
     )

@@ -45,21 +45,24 @@ def checks_of(message: StoredMessage, texts: TextLookup = dns.texts) -> list[Che
 
 def signatures_of(message: StoredMessage, texts: TextLookup) -> list[Signature]:
     """Return the first DKIM signatures of a message, each verified (RFC 6376 6)."""
-    values = [value for name, value in message.headers if name.lower() == "dkim-signature"]
-    return list(verification.signatures_of(message.content, values, texts))
+    count = sum(name.lower() == "dkim-signature" for name, _ in message.headers)
+    return list(verification.signatures_of(message.content, count, texts))
 
 
 def _dkim(signatures: list[Signature]) -> Check:
-    details = [
-        f"{each.selector}._domainkey.{each.domain}: {each.problem or 'valid'}"
-        for each in signatures
-    ]
+    details = [f"{_key_name(each)}: {each.problem or 'valid'}" for each in signatures]
     invalid_count = sum(bool(each.problem) for each in signatures)
     if not signatures:
         return Check("dkim", WARN, "The message has no DKIM signature.", details)
     if invalid_count:
         return Check("dkim", FAIL, f"{invalid_count} DKIM signatures are not valid.", details)
     return Check("dkim", PASS, "Every DKIM signature is valid by the local DNS.", details)
+
+
+def _key_name(signature: Signature) -> str:
+    if not signature.domain:
+        return "a signature that cannot be read"
+    return f"{signature.selector}._domainkey.{signature.domain}"
 
 
 def _alignment(message: StoredMessage, signatures: list[Signature]) -> Check:

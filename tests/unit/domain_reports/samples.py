@@ -105,9 +105,11 @@ def message_with(report: bytes, author: str = f"dmarc@{REPORTER}", **fields: str
     return message.as_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
-def signed(message: bytes, domain: str = REPORTER, **options: Any) -> bytes:
+def signed(
+    message: bytes, domain: str = REPORTER, selector: str = SELECTOR, **options: Any
+) -> bytes:
     """Sign a message with the tests' key."""
     signature = dkim.sign(
-        message, SELECTOR.encode(), domain.encode(), PAIR.private_pem.encode(), **options
+        message, selector.encode(), domain.encode(), PAIR.private_pem.encode(), **options
     )
     return bytes(signature) + message
