@@ -6,9 +6,9 @@ dot, and abandons the attempts before their dot, which sends nothing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import cache, partial
 from math import inf
 from threading import Event, Lock
@@ -16,6 +16,7 @@ from time import monotonic
 
 from chalicelib.core import clock, shutdown
 from chalicelib.core.addresses import domain_of
+from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.fair_queue import Lane
 from chalicelib.core.settings import settings
@@ -23,7 +24,7 @@ from chalicelib.core.timed_calls import TimedCalls
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.commits import NotSent, UnitCommits
 from chalicelib.delivery.departures import Departure
-from chalicelib.delivery.outcome import Outcome
+from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.route import transport
 from chalicelib.delivery.shaping.limits import connections_of
 from chalicelib.delivery.shaping.shaper import shaper
@@ -40,6 +41,8 @@ LATE_SECONDS = 1.0
 
 #: How soon a process that is to end notices it while it waits for hosts
 _LOOK_SECONDS = 0.1
+
+_log = logging.getLogger(__name__)
 
 
 def attempt_all(
@@ -168,12 +171,24 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         departure.messages_per_connection,
         answers.append,
     )
-    with suppress(NotSent):
+    try:
         outcome = transport(route).deliver(outbound, commit)
+    except NotSent:
+        pass
+    except Exception as error:
+        # If it failed the unit, it would come again with all its messages, and never expire
+        _log.exception("an attempt to send to %s met a fault", hosts)
+        commits.add(message.index, route, _fault(error))
+    else:
         commits.add(message.index, route, outcome)
     if departure.path:
         for answer in answers:
             shaper().learn(departure.path, answer)
+
+
+def _fault(error: Exception) -> Retry:
+    text = f"a fault of this service ended the attempt ({type(error).__name__})"
+    return Retry(451, internal("4.3.0", text), TRANSIENT_FAILURE)
 
 
 @cache

@@ -22,7 +22,8 @@ status that the RFCs give it, and `[internal]` before its text:
     454  class 20  Retry   the hosts or their certificates break the domain's MTA-STS policy, or do
                            not match their TLSA records
     451  class 21  Retry   it cannot be told whether the hosts have TLSA records
-    451  class 70  Retry   no connection became free in time
+    451  class 70  Retry   no connection became free in time, or a fault of this service ended
+                           the attempt
     451  class 21  Retry   the DNS did not answer
     454  class 21  Retry   the domain has no mail host
     550  class 21  Failed  the domain does not exist, or has no public address

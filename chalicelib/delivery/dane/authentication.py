@@ -18,8 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import ExtensionOID, NameOID
 
 from chalicelib.core import clock
@@ -30,6 +29,14 @@ from chalicelib.core.tls_results import (
 )
 from chalicelib.delivery.dane.records import Selector, TlsaRecord, Usage
 
+_VERSION = b"\xa0"  # the tag of a certificate's first element, if it has a version (RFC 5280 4.1)
+_UNREADABLE = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 _DIGESTS = {1: hashlib.sha256, 2: hashlib.sha512}
 
 
@@ -59,7 +66,10 @@ class Certificate:
         """Return what a selector stands for, as DER."""
         if selector == Selector.CERTIFICATE:
             return self._der
-        return self.x509.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        # As it is: encoded anew, keys of some kinds (RFC 4055 1.2) are other bytes
+        elements = list(_elements(self.x509.tbs_certificate_bytes))
+        has_version = elements[0][:1] == _VERSION
+        return elements[6 if has_version else 5]
 
     def names(self) -> Iterator[str]:
         """Yield the host names of the certificate, in lower case."""
@@ -96,7 +106,7 @@ def authenticate(
         raise NotAuthenticated("the host showed no certificate", NOT_TRUSTED)
     try:
         _authenticate(certificates, list(records), names)
-    except (ValueError, x509.InvalidVersion, x509.DuplicateExtension) as error:
+    except _UNREADABLE as error:
         text = f"a certificate of the host cannot be read: {error}"
         raise NotAuthenticated(text, NOT_TRUSTED) from error
 
@@ -134,7 +144,7 @@ def _check_path(path: Sequence[Certificate], names: Sequence[str]) -> None:
             raise NotAuthenticated(text, NOT_TRUSTED)
         try:
             certificate.x509.verify_directly_issued_by(issuer.x509)
-        except (InvalidSignature, TypeError, ValueError) as error:
+        except (InvalidSignature, TypeError, UnsupportedAlgorithm, ValueError) as error:
             text = "the certificates of the host do not lead to the one in its TLSA record"
             raise NotAuthenticated(text, NOT_TRUSTED) from error
     if not any(_is_name(pattern, name) for pattern in path[0].names() for name in names):
@@ -147,3 +157,21 @@ def _is_name(pattern: str, name: str) -> bool:
     return pattern == name or (
         pattern.startswith("*.") and pattern[2:] == name.partition(".")[2] != ""
     )
+
+
+def _elements(sequence: bytes) -> Iterator[bytes]:
+    """Yield the elements of a sequence, each with its tag and length (DER, X.690 8.1, 10.1)."""
+    at, end = _content(sequence, 0)
+    while at < end:
+        following = _content(sequence, at)[1]
+        yield sequence[at:following]
+        at = following
+
+
+def _content(data: bytes, at: int) -> tuple[int, int]:
+    """Return where the content of the element at ``at`` begins and ends."""
+    length, start = data[at + 1], at + 2
+    if length & 0x80:  # then it is the number of bytes that hold the length
+        size = length & 0x7F
+        length, start = int.from_bytes(data[start : start + size]), start + size
+    return start, start + length

@@ -22,10 +22,10 @@ from chalicelib.delivery.dane.records import (
     TlsaRecord,
     Unknown,
 )
+from chalicelib.delivery.transports.mx_hosts import best_hosts
 
 _CACHE_SECONDS = 60.0
 _CACHE_ENTRIES = 10_000
-_MOST_HOSTS = 10
 
 
 class Dane:
@@ -58,10 +58,8 @@ class Dane:
     def _look_up(self, domain: str, answer: _Answer) -> DomainRecords:
         if not answer.is_signed:
             return NOTHING
-        hosts = [str(record.exchange).rstrip(".").lower() for record in answer.records] or [domain]
-        return DomainRecords(
-            {host: self._of_host(host, domain) for host in hosts[:_MOST_HOSTS] if host}
-        )
+        hosts = [host for _, host in best_hosts(answer.records)] or [domain]
+        return DomainRecords({host: self._of_host(host, domain) for host in hosts if host})
 
     def _of_host(self, host: str, domain: str) -> HostRecords | Unknown | None:
         addresses = [self._ask(host, kind) for kind in ("A", "AAAA")]

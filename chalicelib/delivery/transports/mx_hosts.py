@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
 from itertools import product
 from operator import itemgetter
@@ -30,6 +30,15 @@ from chalicelib.delivery.transports.smtp_session import SessionFailed
 
 MOST_HOSTS = 10
 """Hosts that are used of one domain, however many its owner lists."""
+
+
+def best_hosts(records: Iterable[Any]) -> list[tuple[int, str]]:
+    """Return preference and name of the hosts of MX records that are used, the best first.
+
+    The order of the records does not count: whoever asks again gets the same hosts.
+    """
+    hosts = sorted({(each.preference, str(each.exchange).rstrip(".").lower()) for each in records})
+    return hosts[:MOST_HOSTS]
 
 
 class Resolver(Protocol):
@@ -56,14 +65,14 @@ class MailHosts:
     ) -> Iterator[tuple[str, str]]:
         """Yield host name and IP address to try, the best first; raises Unroutable without one.
 
-        `hosts` are those of :meth:`hosts_of`, of which ``MOST_HOSTS`` are used. `source_address`
-        limits the addresses to its family. A host's addresses are looked up when its turn comes; a
-        host that cannot be looked up is passed over.
+        `hosts` are those of :meth:`hosts_of`. `source_address` limits the addresses to its family.
+        A host's addresses are looked up when its turn comes; a host that cannot be looked up is
+        passed over.
         """
         families = _families(source_address)
         unanswered: Unroutable | None = None
         usable = private = 0
-        for host, family in product(hosts[:MOST_HOSTS], families):
+        for host, family in product(hosts, families):
             try:
                 addresses = self._host_addresses(host, family)
             except Unroutable as failure:
@@ -87,10 +96,7 @@ class MailHosts:
     def hosts_of(self, domain: str) -> list[str]:
         """Return the mail hosts of the domain in the order to try them; raises Unroutable."""
         try:
-            records = [
-                (record.preference, str(record.exchange).rstrip(".").lower())
-                for record in self._ask(domain, "MX")
-            ]
+            records = best_hosts(self._ask(domain, "MX"))
         except dns.resolver.NXDOMAIN as error:
             raise _fails("5.1.2", f"the domain {domain} does not exist") from error
         if not records:

@@ -26,6 +26,7 @@ from chalicelib.delivery.transports import OutboundMessage
 Extensions = Mapping[str, str]
 """The extensions in a host's EHLO reply: keyword in upper case -> parameters."""
 
+_SIZE = re.compile(r"\d{1,20}", re.ASCII)  # RFC 1870 4
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f<>]")
 _UNSAFE_QUOTED = re.compile(r"[\x00-\x1f\x7f]")
@@ -50,7 +51,7 @@ def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope |
         text = "the address needs SMTPUTF8, which the remote host does not offer"
         return Failed(553, internal("5.6.7", text), INVALID_RECIPIENT)
     limit = extensions.get("SIZE", "")
-    if limit.isdecimal() and 0 < int(limit) < len(message.data):
+    if _SIZE.fullmatch(limit) and 0 < int(limit) < len(message.data):
         text = f"{len(message.data)} bytes are more than the {limit} that the remote host takes"
         return Failed(552, internal("5.3.4", text), TOO_LARGE)
     parameters = _parameters(message.data, extensions, sender, recipient)

@@ -177,8 +177,10 @@ class SmtpWire:
         buffer = self._buffer
         while (end := buffer.find(b"\n")) < 0:
             if len(buffer) > LONGEST_LINE:
-                raise ConnectionLost("the remote host sent a line without end")
+                break
             buffer += self._receive(deadline)
+        if not 0 <= end <= LONGEST_LINE:
+            raise ConnectionLost("the remote host sent too long a line")
         line = bytes(buffer[:end])
         del buffer[: end + 1]
         return line.removesuffix(b"\r")

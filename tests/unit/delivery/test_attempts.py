@@ -196,16 +196,22 @@ def test_no_attempt_starts_after_the_time_limit(
     assert len(host.recipients) == 2
 
 
-def test_a_fault_is_raised_after_all_other_attempts_have_ended(host: MailHost) -> None:
+def test_a_fault_ends_the_attempt_of_its_own_message_alone(
+    host: MailHost, caplog: pytest.LogCaptureFixture
+) -> None:
     def broken(outbound: OutboundMessage) -> None:
         if outbound.recipient == message(3).recipient:
             raise OSError("broken")
 
     journal = MemoryJournal()
     host.before = broken
-    with pytest.raises(OSError, match="broken"):
-        attempt(10, journal)
-    assert sorted(journal.entries) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    attempt(10, journal)
+    assert len(host.recipients) == 9
+    outcomes = {index: entry["outcome"] for index, entry in journal.entries.items()}
+    codes = {index: outcome["code"] for index, outcome in outcomes.items()}
+    assert codes == dict.fromkeys(range(10), 250) | {3: 451}
+    assert outcomes[3]["reply"].startswith("4.3.0 [internal] a fault of this service")
+    assert "OSError: broken" in caplog.text
 
 
 def test_the_width_of_the_commit_lock_is_a_setting(

@@ -8,17 +8,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
+from chalicelib.delivery.dane.authentication import Certificate, NotAuthenticated, authenticate
 from chalicelib.delivery.dane.records import TlsaRecord
 
 NAME = "mx.example.test"
 DAY = timedelta(days=1)
 DER = serialization.Encoding.DER
+_VERSION = bytes.fromhex("a003020102")
 KEYS = {name: ec.generate_private_key(ec.SECP256R1()) for name in ("host", "middle", "root")}
 
 
@@ -142,6 +143,52 @@ def test_whatever_a_host_shows_the_answer_is_yes_or_no(selector: int, chain: lis
     assert kind_of(chain, record, AUTHORITY) in (
         *("", "certificate-not-trusted", "certificate-host-mismatch"),
     )
+
+
+@pytest.mark.parametrize("version", [_VERSION, b""])
+def test_a_key_counts_as_it_is_in_the_certificate(version: bytes) -> None:
+    """Encoded anew, a key that is only for RSA-PSS (RFC 4055 1.2) would be another one."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    spki = key.public_bytes(DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    pss = _tlv(0x30, _tlv(0x06, bytes.fromhex("2a864886f70d01010a")))
+    own = _tlv(0x30, pss + spki[4 + 15 :])
+    host = _certificate_with(own, version)
+    assert b"\x01\x0a" in own
+    assert own != Certificate(host).x509.public_key().public_bytes(
+        DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    assert kind_of([host], TlsaRecord(3, 1, 1, hashlib.sha256(own).digest())) == ""
+
+
+def test_a_key_of_an_unknown_kind_is_one_that_does_not_match() -> None:
+    curve = _tlv(0x06, bytes.fromhex("2b81040020"))  # secp224k1
+    kind = _tlv(0x30, _tlv(0x06, bytes.fromhex("2a8648ce3d0201")) + curve)
+    unknown = _certificate_with(_tlv(0x30, kind + _tlv(0x03, bytes(58))))
+    none = TlsaRecord(3, 1, 1, bytes(32))
+    assert kind_of([unknown], none) == "certificate-not-trusted"
+    root_key = hashlib.sha256(Certificate(ROOT).part(1)).digest()
+    assert kind_of([HOST, unknown, ROOT], TlsaRecord(2, 1, 1, root_key)) != ""
+    assert kind_of([HOST, unknown], TlsaRecord(3, 1, 1, Certificate(HOST).part(1))) != ""
+    assert kind_of([HOST, unknown], none, OWN) == ""
+
+
+def _certificate_with(key: bytes, version: bytes = _VERSION) -> bytes:
+    """Return the host's certificate with another key, in DER."""
+    whole = x509.load_der_x509_certificate(HOST)
+    old = whole.public_key().public_bytes(DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    before, _, after = whole.tbs_certificate_bytes.partition(old)
+    content = version + before.partition(_VERSION)[2] + key
+    if version:  # without one there are no extensions
+        content += after
+    rest = HOST.partition(whole.tbs_certificate_bytes)[2]
+    return _tlv(0x30, _tlv(0x30, content) + rest)
+
+
+def _tlv(tag: int, content: bytes) -> bytes:
+    size = len(content)
+    if size < 128:
+        return bytes([tag, size]) + content
+    return bytes([tag, 0x82]) + size.to_bytes(2, "big") + content
 
 
 def test_a_host_without_certificates_is_not_authenticated() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from chalicelib.delivery.dane.lookup import Dane
 from chalicelib.delivery.dane.records import HostRecords, Unknown
+from chalicelib.delivery.transports.mx_hosts import MailHosts
 from tests.unit.moving_clock import moving_clock
 
 DOMAIN, HOST = "example.test", "mx.example.test"
@@ -41,7 +43,7 @@ class Resolver:
 
     def __init__(self, **answers: Any) -> None:
         self.answers = {
-            "MX": Answer(SimpleNamespace(exchange=f"{HOST}.")),
+            "MX": Answer(SimpleNamespace(preference=10, exchange=f"{HOST}.")),
             "A": Answer(SimpleNamespace(address="192.0.2.1")),
             "TLSA": Answer(RECORD),
         } | answers
@@ -113,6 +115,18 @@ def test_without_an_answer_about_hosts_nothing_may_be_sent_to_one(failure: Excep
     assert isinstance(records.of(HOST), Unknown)
     resolver.answers |= Resolver().answers
     assert isinstance(dane.of(DOMAIN).of(HOST), HostRecords)
+
+
+def test_the_hosts_are_those_that_mail_goes_to_whatever_their_order() -> None:
+    numbers = range(20)
+    records = [
+        SimpleNamespace(preference=20 - n // 4, exchange=f"mx{n}.example.test.") for n in numbers
+    ]
+    looked_up = Dane(Resolver(MX=Answer(*records))).of(DOMAIN).hosts
+    for _ in range(5):
+        resolver = SimpleNamespace(resolve=lambda *_: random.sample(records, 20))
+        assert set(MailHosts(resolver).hosts_of(DOMAIN)) == set(looked_up)
+    assert {f"mx{n}.example.test" for n in numbers[-8:]} < set(looked_up)
 
 
 @pytest.mark.parametrize("answer", [no_answer(), no_name()])

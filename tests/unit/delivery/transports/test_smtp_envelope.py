@@ -55,7 +55,7 @@ def test_a_message_larger_than_the_host_takes_fails_unsent(limit: str) -> None:
     assert (failure.code, failure.bounce_class) == (552, 23)
 
 
-@pytest.mark.parametrize("limit", ["0", "", "22", "much"])
+@pytest.mark.parametrize("limit", ["0", "", "22", "much", "9" * 5_000, "\u0661"])
 def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
     assert envelope_for(message(), {"SIZE": limit}).__class__ is Envelope
 

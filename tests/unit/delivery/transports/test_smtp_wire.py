@@ -97,10 +97,11 @@ def test_a_line_that_is_no_reply_ends_the_connection(pair: Pair, octets: bytes) 
         wire.read_reply(1)
 
 
-def test_a_line_without_end_is_not_read_to_its_end(pair: Pair) -> None:
+@pytest.mark.parametrize("rest", [b"x" * 2 * LONGEST_LINE, b"x\r\n"])
+def test_too_long_a_line_is_not_used(pair: Pair, rest: bytes) -> None:
     wire, far = pair
-    far.sendall(b"250 " + b"x" * 3 * LONGEST_LINE)
-    with pytest.raises(ConnectionLost, match="line without end"):
+    far.sendall(b"250 " + b"x" * LONGEST_LINE + rest)
+    with pytest.raises(ConnectionLost, match="too long a line"):
         wire.read_reply(1)
 
 
