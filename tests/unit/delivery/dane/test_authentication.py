@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
@@ -164,6 +165,8 @@ def test_a_key_of_an_unknown_kind_is_one_that_does_not_match() -> None:
     curve = _tlv(0x06, bytes.fromhex("2b81040020"))  # secp224k1
     kind = _tlv(0x30, _tlv(0x06, bytes.fromhex("2a8648ce3d0201")) + curve)
     unknown = _certificate_with(_tlv(0x30, kind + _tlv(0x03, bytes(58))))
+    with pytest.raises(UnsupportedAlgorithm):
+        Certificate(unknown).x509.public_key()
     none = TlsaRecord(3, 1, 1, bytes(32))
     assert kind_of([unknown], none) == "certificate-not-trusted"
     root_key = hashlib.sha256(Certificate(ROOT).part(1)).digest()
@@ -174,21 +177,20 @@ def test_a_key_of_an_unknown_kind_is_one_that_does_not_match() -> None:
 
 def _certificate_with(key: bytes, version: bytes = _VERSION) -> bytes:
     """Return the host's certificate with another key, in DER."""
-    whole = x509.load_der_x509_certificate(HOST)
-    old = whole.public_key().public_bytes(DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    before, _, after = whole.tbs_certificate_bytes.partition(old)
+    old_host = x509.load_der_x509_certificate(HOST)
+    old = old_host.public_key().public_bytes(DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    before, _, after = old_host.tbs_certificate_bytes.partition(old)
     content = version + before.partition(_VERSION)[2] + key
     if version:  # without one there are no extensions
         content += after
-    rest = HOST.partition(whole.tbs_certificate_bytes)[2]
+    rest = HOST.partition(old_host.tbs_certificate_bytes)[2]
     return _tlv(0x30, _tlv(0x30, content) + rest)
 
 
 def _tlv(tag: int, content: bytes) -> bytes:
     size = len(content)
-    if size < 128:
-        return bytes([tag, size]) + content
-    return bytes([tag, 0x82]) + size.to_bytes(2, "big") + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, *([size] if size < 128 else [0x80 | len(length), *length])]) + content
 
 
 def test_a_host_without_certificates_is_not_authenticated() -> None:
