@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache, partial
 from math import inf
 from threading import Event, Lock
@@ -59,8 +60,8 @@ def attempt_all(
 
     The outcome of each message is added to ``commits`` before a remote host can accept another
     message of this process, as far as hosts answer in time (:mod:`commit_lock`). A message without
-    an outcome was not sent. ``when_slow`` is called if the attempts last longer than
-    ``SLOW_SECONDS``.
+    an outcome was not sent. ``when_slow``, which may not raise, is called if the attempts last
+    longer than ``SLOW_SECONDS``.
     """
 
     def attempt(departure: Departure) -> None:
@@ -69,15 +70,12 @@ def attempt_all(
 
     attempts = [_submit(each, partial(attempt, each), lane) for each in departures]
     ended = _event_of_all(attempts)
-    # All attempts end before one of them may raise: the journal must stay open for them
-    try:
-        if not _wait(ended, commits, SLOW_SECONDS):
-            when_slow()
-    finally:
+    if not _wait(ended, commits, SLOW_SECONDS):
+        when_slow()
         _wait(ended, commits)
-    for each in attempts:
-        if each.done():
-            each.result()
+    for departure, each in zip(departures, attempts, strict=True):
+        if each.done() and (error := each.exception()):
+            _add_fault(departure, error, commits)
 
 
 def _event_of_all(attempts: Sequence[Future[None]]) -> Event:
@@ -132,7 +130,6 @@ def _submit_now(departure: Departure, call: Callable[[], None], lane: Lane) -> F
     try:
         return _executor().submit(departure.destination, call, lane)
     except Exception as error:
-        # The attempts that have begun must end first
         failed: Future[None] = Future()
         failed.set_exception(error)
         return failed
@@ -171,24 +168,23 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         departure.messages_per_connection,
         answers.append,
     )
-    try:
+    with suppress(NotSent):
         outcome = transport(route).deliver(outbound, commit)
-    except NotSent:
-        pass
-    except Exception as error:
-        # If it failed the unit, it would come again with all its messages, and never expire
-        _log.exception("an attempt to send to %s met a fault", hosts)
-        commits.add(message.index, route, _fault(error))
-    else:
         commits.add(message.index, route, outcome)
     if departure.path:
         for answer in answers:
             shaper().learn(departure.path, answer)
 
 
-def _fault(error: Exception) -> Retry:
+def _add_fault(departure: Departure, error: BaseException, commits: UnitCommits) -> None:
+    """Record that a message is to be tried again, unless it has an outcome from before the fault.
+
+    If the fault failed the unit, all its messages would come again and again, and never expire.
+    """
+    _log.error("an attempt for %s met a fault", departure.destination, exc_info=error)
     text = f"a fault of this service ended the attempt ({type(error).__name__})"
-    return Retry(451, internal("4.3.0", text), TRANSIENT_FAILURE)
+    outcome = Retry(451, internal("4.3.0", text), TRANSIENT_FAILURE)
+    commits.add(departure.message.index, departure.route, outcome)
 
 
 @cache

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -86,7 +87,8 @@ def deliver(message: Received) -> None:
     if lease.status is LeaseStatus.BUSY:
         _wait_for(message, lease)
     elif lease.status is not LeaseStatus.COMPLETED:
-        batch = delivery_batch.from_received(message)
+        with _released_by_a_fault(unit, lease):
+            batch = delivery_batch.from_received(message)
         try:
             _deliver(batch, lease, Reports())
         except NotAttempted as reason:
@@ -146,12 +148,16 @@ def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
         injections = delivery_results.injections_of(batch)
 
         def emit_injections() -> None:
-            stream.emit(injections)
-            injections.clear()
+            try:
+                stream.emit(injections)
+            except Exception:  # they are reported with the outcomes
+                _log.exception("unit %s: what was generated is told later", batch.unit)
+            else:
+                injections.clear()
 
         planned = Departures()
         if lease.status is LeaseStatus.FIRST:
-            planned = _attempt(batch, journal, commits, when_slow=emit_injections)
+            planned = _attempt(batch, lease, journal, commits, when_slow=emit_injections)
             if not commits.entries and not planned.elsewhere:
                 _hold_back(batch, planned, reports, injections)
                 _give_up(batch, holder, commits, planned)
@@ -163,15 +169,35 @@ def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
         journal.close(completed=completed)
 
 
+@contextmanager
+def _released_by_a_fault(unit: WorkUnit, lease: Lease) -> Iterator[None]:
+    """Give back a first lease if the block raises, in which nothing is attempted.
+
+    The unit would otherwise wait for the end of the lease before it is tried again.
+    """
+    try:
+        yield
+    except Exception:
+        if lease.status is LeaseStatus.FIRST:
+            with suppress(Exception):  # what was raised first says more
+                work_units.release(unit, lease)
+        raise
+
+
 def _attempt(
-    batch: DeliveryBatch, journal: Journal, commits: UnitCommits, when_slow: Callable[[], None]
+    batch: DeliveryBatch,
+    lease: Lease,
+    journal: Journal,
+    commits: UnitCommits,
+    when_slow: Callable[[], None],
 ) -> Departures:
     """Attempt the messages without a journal entry that leave here; return how all leave."""
-    commits.entries |= journal.entries(first=True)
-    pending = [message for message in batch.messages if message.index not in commits.entries]
     # Attempts that are under way at this time have the rest of the lease to come to their end
     until = clock.monotonic() + settings().delivery_lease / 4
-    planned = departures.plan(batch, pending)
+    with _released_by_a_fault(batch.unit, lease):
+        commits.entries |= journal.entries(first=True)
+        pending = [message for message in batch.messages if message.index not in commits.entries]
+        planned = departures.plan(batch, pending)
     lane = (str(batch.account_id), batch.unit.transmission_id)
     attempt_all(planned.here, commits, until=until, lane=lane, when_slow=when_slow)
     if planned.holds and delivery_results.is_expired(batch.injected_ms):

@@ -16,7 +16,7 @@ from chalicelib.core import aws, clock, queues, shutdown
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import attempts, delivery_batch, delivery_results, worker
+from chalicelib.delivery import attempts, delivery_batch, delivery_results, departures, worker
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import to_dict
 from chalicelib.delivery.store import work_units
@@ -256,6 +256,36 @@ class TestDelivering:
         assert seen[0] == injected(0, 1, 2)
         assert [kind for kind, _ in seen[1]] == ["delivery"] * 3
 
+    def test_injections_that_cannot_be_told_at_once_come_with_the_outcomes(
+        self, host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(attempts, "SLOW_SECONDS", 0.0)
+        ready, emit = threading.Event(), stream.emit
+
+        def fail_once(some: list[Event]) -> None:
+            if not ready.is_set():
+                ready.set()
+                raise aws.Overloaded("the queue takes no messages")
+            emit(some)
+
+        monkeypatch.setattr(stream, "emit", fail_once)
+        host.after = lambda _: ready.wait(10) and None
+        deliver(received())
+        assert all_events() == [*delivered(0, 1, 2), *injected(0, 1, 2)]
+
+    @pytest.mark.parametrize("fails", [(departures, "plan"), (delivery_batch, "from_received")])
+    def test_a_unit_that_could_not_be_begun_is_free_for_the_next_try(
+        self, fails: tuple[Any, str], host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        message = received()
+        with monkeypatch.context() as broken:
+            broken.setattr(*fails, lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                deliver(message)
+        deliver(message)
+        assert all_events() == [*delivered(0, 1, 2), *injected(0, 1, 2)]
+        assert len(host.recipients) == 3
+
     @pytest.mark.cost
     def test_a_batch_that_was_just_generated_is_delivered_with_its_events(
         self, host: MailHost
@@ -478,6 +508,21 @@ class TestAJournalThatCannotBeWritten:
         assert [each.index for each in rest.messages] == [2, 3]
         deliver(message)
         assert (len(host.recipients), events()) == (2, [])
+
+    def test_an_outcome_in_memory_is_reported_whatever_another_attempt_meets(
+        self, fails_after: Callable[[int], None], host: MailHost, one_at_a_time: None
+    ) -> None:
+        def raise_once(outbound: OutboundMessage) -> None:
+            host.before_commit = lambda _: None
+            raise OSError("no answer")
+
+        host.before_commit = raise_once
+        fails_after(0)
+        message = received(batch_from(3))
+        deliver(message)
+        assert events() == [("delay", "r0@example.test"), *delivered(1)]
+        deliver(message)
+        assert host.recipients == ["R1@example.test"]
 
     def test_nobody_gets_a_message_twice_however_long_it_lasts(
         self, fails_after: Callable[[int], None], host: MailHost, time: Clock
