@@ -82,9 +82,7 @@ class Shaper:
         rate = backoff.rate_in_force(limits_of(group).rate, pause)
         if not rate:
             return Grant([0.0] * count)
-        slots = self._reserve(_pace_path(path), rate, lane, count, now_ms)
-        offset = clock.monotonic() - now_ms / 1000
-        times = [slot / 1000 + offset for slot in slots]
+        times = self._reserve(_pace_path(path), rate, lane, count)
         if len(times) == count:
             return Grant(times)
         count -= len(times)
@@ -115,25 +113,32 @@ class Shaper:
         if first is None:
             return
         with self._lock:
-            before = self._pauses.get(path)
+            before = self._known_pauses().get(path)
             pause = backoff.next_pause(path, before, outcome, first)
             self._pauses[path] = pause
-        if pause != before:
-            store.put_pause(pause)
+        if pause != before and not store.put_pause(pause):
+            with self._lock:
+                self._pauses_until = 0.0
 
     def _pause_of(self, path: str) -> Pause | None:
         with self._lock:
-            if clock.monotonic() >= self._pauses_until:
-                self._pauses = store.pauses()
-                self._pauses_until = clock.monotonic() + _PAUSES_SECONDS
-            return self._pauses.get(path)
+            return self._known_pauses().get(path)
 
-    def _reserve(
-        self, path: str, rate: float, lane: Lane, count: int, now_ms: float
-    ) -> list[float]:
-        """Reserve slots; a conflict with another process brings the pace in force."""
+    def _known_pauses(self) -> dict[str, Pause]:
+        if clock.monotonic() >= self._pauses_until:
+            self._pauses = store.pauses()
+            self._pauses_until = clock.monotonic() + _PAUSES_SECONDS
+        return self._pauses
+
+    def _reserve(self, path: str, rate: float, lane: Lane, count: int) -> list[float]:
+        """Reserve slots and return their times (``clock.monotonic``).
+
+        A conflict with another process brings the pace in force.
+        """
         with self._path_locks[path]:
             pace = self._paces.get(path) or store.pace_of(path)
+            # Together, and not after a request: a slot's time may not move while it is reserved
+            now_ms, now = clock.now_ms(), clock.monotonic()
             for _ in range(_MOST_CONFLICTS):
                 after, slots = pacing.reserve(pace, rate, lane, count, now_ms)
                 if not slots:
@@ -141,7 +146,7 @@ class Shaper:
                 newer = store.replace_pace(path, pace, after)
                 if newer is None:
                     self._paces[path] = replace(after, revision=pace.revision + 1)
-                    return slots
+                    return [now + (slot - now_ms) / 1000 for slot in slots]
                 pace = newer
             self._paces[path] = pace
             return []

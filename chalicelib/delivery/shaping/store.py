@@ -109,15 +109,20 @@ def _pace_from(item: Item | None) -> Pace:
     return Pace(float(item["next_ms"]), item["shares"], int(item["revision"]))
 
 
-def put_pause(pause: Pause) -> None:
-    """Store a pause; the last writer wins, who has seen the latest answer."""
+def put_pause(pause: Pause) -> bool:
+    """Store a pause; return ``False`` if another process has stored a longer one meanwhile."""
     item = asdict(pause) | {
         "pk": _PATHS,
         "sk": f"pause#{pause.path}",
         "answers": list(pause.answers),
         "expires": pause.until_ms // 1000 + _DAY,
     }
-    _messages.put(item)
+    condition = "attribute_not_exists(#until_ms) OR #until_ms <= :until"
+    try:
+        _messages.put(item, condition=condition, values={"until": pause.until_ms})
+    except ConditionFailed:
+        return False
+    return True
 
 
 def pauses() -> dict[str, Pause]:

@@ -101,6 +101,8 @@ class FileJournal:
         self._completed_path = directory / f"{unit}{_COMPLETED}"
         self._file: int | None = None
         self._opening = threading.Lock()
+        self._writing = threading.Lock()
+        self._is_torn = False  # its last line was cut short
         with suppress(OSError):  # there is none, or :meth:`reserve` will fail as well
             self._completed_path.rename(self._path)
 
@@ -125,10 +127,15 @@ class FileJournal:
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {self._path.parent}")
 
     def record(self, index: int, entry: Entry) -> None:
-        """Append one line."""
+        """Append one line, which does not continue one that was cut short."""
         line = compact_json.dumps([index, entry]) + b"\n"
-        if os.write(self._descriptor(), line) != len(line):
-            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {self._path.parent}")
+        file = self._descriptor()
+        with self._writing:
+            text = b"\n" + line if self._is_torn else line
+            self._is_torn = True  # unless all of it is written
+            if os.write(file, text) != len(text):
+                raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {self._path.parent}")
+            self._is_torn = False
 
     def close(self, *, completed: bool) -> None:
         """Close the file; that of a completed unit is removed after a while."""
@@ -149,14 +156,14 @@ class FileJournal:
 
 
 def _read_lines(lines: bytes) -> dict[int, Entry]:
-    return dict(filter(None, map(_read_line, lines.splitlines())))
+    return dict(filter(None, map(_read_line, filter(None, lines.splitlines()))))
 
 
 def _read_line(line: bytes) -> tuple[int, Entry] | None:
     try:
         index, entry = json.loads(line)
     except ValueError:
-        # Cut short by a full disk, with another thread's line behind it: the rest is still good
+        # Cut short by a full disk: the rest is still good
         _log.warning("a damaged line of a delivery journal: %r", line[:200])
         return None
     return index, entry

@@ -35,6 +35,7 @@ _LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would 
 _MOMENT = 0.001
 _CLOSING = 421
 _GO_AHEAD = 354
+_POLICY = "4.7."
 
 
 class SessionFailed(Exception):
@@ -221,7 +222,8 @@ class SmtpSession:
         if isinstance(error, _Closing):
             text, bounce_class = error.reply.text, classify(_CLOSING, error.reply.text)
             closed = Retry(_CLOSING, text, bounce_class, *self._wire.ends)
-            return SessionLost(closed, stale=True)
+            # A policy would be the same in another session (RFC 3463 3.8)
+            return SessionLost(closed, stale=not text.startswith(_POLICY))
         stale = not isinstance(error, ReplyTimeout)
         return SessionLost(self._broken_connection(error), stale=stale)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from chalicelib.core import clock
 from chalicelib.delivery.outcome import Retry
 from chalicelib.delivery.shaping import store
 from chalicelib.delivery.shaping.pacing import Lane
@@ -141,6 +143,46 @@ def test_an_answer_pauses_the_path_for_all_processes(time: Clock) -> None:
         assert each.ask("slow.test|192.0.2.2", BULK, 3).hold is None
     time.passes(61)
     assert len(two.ask("slow.test|192.0.2.1", BULK, 3).times) == 3
+
+
+def test_an_answer_does_not_shorten_a_pause_that_others_have_lengthened(time: Clock) -> None:
+    path = "slow.test|192.0.2.1"
+    one, two, three = Shaper(), Shaper(), Shaper()
+    for each in (two, three):
+        each.ask(path, BULK, 1)
+    for _ in range(3):
+        one.learn(path, BUSY)
+        time.passes(600)
+    one.learn(path, BUSY)
+    before = store.pauses()[path]
+    two.learn(path, BUSY)
+    assert store.pauses()[path].until_ms == before.until_ms
+    assert store.pauses()[path].failures == 4
+    # Even if it has asked just now, before the other's answer came
+    three._pauses_until = 1e12
+    three.learn(path, BUSY)
+    assert store.pauses()[path].until_ms == before.until_ms
+    (hold,) = [three.ask(path, BULK, 1).hold]
+    assert hold is not None
+    assert hold.seconds > 400
+
+
+def test_a_slot_does_not_move_while_it_is_reserved(
+    path: str, time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of another process would otherwise leave at the same time."""
+    replace_pace = store.replace_pace
+
+    def be_slow(*arguments: Any) -> Any:
+        time.passes(2)
+        return replace_pace(*arguments)
+
+    began = clock.monotonic()
+    with monkeypatch.context() as slow:
+        slow.setattr(store, "replace_pace", be_slow)
+        times = Shaper().ask(path, BULK, 3).times
+    times += Shaper().ask(path, OTHER, 3).times
+    assert [at - began for at in times] == pytest.approx([0, 0.2, 0.4, 2, 2.2, 2.4], abs=1e-3)
 
 
 def test_shared_limits_count_for_all_source_addresses_together(time: Clock) -> None:

@@ -125,7 +125,6 @@ class TestFileJournal:
         assert path.read_bytes() == b""
 
     def test_a_damaged_line_costs_its_own_entries_only(self, path: Path) -> None:
-        # another thread's line behind one that a full disk cut short
         path.write_bytes(b'[1,{"at":1}]\n[2,{"a[3,{"at":3}]\n[4,{"at":4}]\n')
         assert recorded(FileJournal(path.parent, UNIT)) == {1: {"at": 1}, 4: {"at": 4}}
 
@@ -149,6 +148,20 @@ class TestFileJournal:
             journal.record(1, ENTRY)
         monkeypatch.undo()
         assert recorded(FileJournal(path.parent, UNIT)) == {}
+
+    def test_a_line_that_is_cut_short_costs_no_later_entry(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        journal = FileJournal(path.parent, UNIT)
+        write = os.write
+        with monkeypatch.context() as full:
+            full.setattr(os, "write", lambda file, line: write(file, line[:5]))
+            for _ in range(2):
+                with pytest.raises(OSError, match="No space left"):
+                    journal.record(0, ENTRY)
+        journal.record(1, ENTRY)
+        journal.record(0, ENTRY)
+        assert recorded(FileJournal(path.parent, UNIT)) == {0: ENTRY, 1: ENTRY}
 
     def test_room_is_shown_before_a_message_is_sent(
         self, path: Path, monkeypatch: pytest.MonkeyPatch

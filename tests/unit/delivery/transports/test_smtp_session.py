@@ -198,14 +198,19 @@ def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
     assert excinfo.value.outcome.ip_address == "127.0.0.1"
 
 
-def test_a_host_that_says_it_is_closing_loses_the_session() -> None:
-    with ScriptedServer(answers={"MAIL": [b"421 4.4.2 idle for too long\r\n"]}) as host:
+@pytest.mark.parametrize(
+    ("reply", "is_stale"),
+    [("4.4.2 idle for too long", True), ("4.7.0 too many messages from your address", False)],
+)
+def test_a_host_that_says_it_is_closing_loses_the_session(reply: str, is_stale: bool) -> None:
+    """What its policy refuses, it would refuse in another session as well."""
+    with ScriptedServer(answers={"MAIL": [f"421 {reply}\r\n".encode()]}) as host:
         session = session_with(host)
         with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(), never)
-    assert excinfo.value.stale
+    assert excinfo.value.stale is is_stale
     assert excinfo.value.outcome.code == 421
-    assert excinfo.value.outcome.reply == "4.4.2 idle for too long"
+    assert excinfo.value.outcome.reply == reply
 
 
 @pytest.mark.parametrize("code", [550, 450])
