@@ -167,6 +167,7 @@ def _attempt(departure: Departure, commits: UnitCommits) -> None:
         departure.path,
         departure.messages_per_connection,
         answers.append,
+        departure.is_tls_report,
     )
     with suppress(NotSent):
         outcome = transport(route).deliver(outbound, commit)

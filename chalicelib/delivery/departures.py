@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of
+from chalicelib.core.scope import SYSTEM_ACCOUNT
 from chalicelib.delivery import delivery_queues
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.route import is_direct, routes_of
@@ -23,6 +24,7 @@ from chalicelib.delivery.shaping.groups import groups_of
 from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.pacing import Lane
 from chalicelib.delivery.shaping.shaper import Hold, shaper
+from chalicelib.delivery.tls_reports import report
 from chalicelib.fleet.routing import Route
 
 _RoutedMessage = tuple[FinishedMessage, Route]
@@ -33,7 +35,8 @@ class Departure:
     """A message that leaves here by ``route``, not before ``at`` (``clock.monotonic``).
 
     ``path`` is that of traffic shaping, and ``hosts`` are the recipient's mail hosts; both are
-    empty where mail does not leave for the recipient's host.
+    empty where mail does not leave for the recipient's host. ``is_tls_report`` says that it carries
+    a TLS report of this service.
     """
 
     message: FinishedMessage
@@ -42,6 +45,7 @@ class Departure:
     hosts: str = ""
     at: float = 0.0
     messages_per_connection: int | None = None
+    is_tls_report: bool = False
 
     @property
     def destination(self) -> str:
@@ -111,7 +115,8 @@ def _shape(
         group, _ = store.group_of_path(path)
         most = limits_of(group).messages_per_connection
         for (message, route, hosts), at in zip(each, grant.times, strict=False):
-            shaped.append(Departure(message, route, path, hosts, at, most))
+            is_report = batch.account_id == SYSTEM_ACCOUNT and report.is_carried_by(message.data)
+            shaped.append(Departure(message, route, path, hosts, at, most, is_report))
         if grant.hold:
             holds |= {message.index: grant.hold for message, _, _ in each[len(grant.times) :]}
     return shaped, _of_one_unit(holds)

@@ -21,6 +21,10 @@ from chalicelib.delivery.tls_reports.session_result import SessionResult
 
 Json = dict[str, Any]
 
+_FIELD: Final = "TLS-Report-Submitter"
+_FIELD_IN_HEADER: Final = f"\r\n{_FIELD}: ".encode()
+_END_OF_HEADER: Final = b"\r\n\r\n"
+
 MEDIA_TYPE: Final = "application/tlsrpt+gzip"
 LOCAL_PART: Final = "tls-reports"
 
@@ -68,7 +72,7 @@ def message_with(report: TlsReport, to: str) -> bytes:
         f"Report Domain: {report.domain} Submitter: {submitter} Report-ID: <{report.report_id}>"
     )
     message["TLS-Report-Domain"] = report.domain
-    message["TLS-Report-Submitter"] = submitter
+    message[_FIELD] = submitter
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(f"This is an aggregate TLS report from {submitter}.\n")
     maintype, _, subtype = MEDIA_TYPE.partition("/")
@@ -77,6 +81,11 @@ def message_with(report: TlsReport, to: str) -> bytes:
     )
     message.replace_header("Content-Type", 'multipart/report; report-type="tlsrpt"')
     return message.as_bytes()
+
+
+def is_carried_by(message: bytes) -> bool:
+    """Tell whether a message of this service carries a report."""
+    return _FIELD_IN_HEADER in message.partition(_END_OF_HEADER)[0]
 
 
 def _policies(domain: str, sessions: Iterable[tuple[SessionResult, int]]) -> list[Json]:

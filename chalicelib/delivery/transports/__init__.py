@@ -55,7 +55,8 @@ class OutboundMessage:
     transport's own). Messages to the same `hosts` can share connections (empty: those to the same
     domain), whose number is limited by `path` (empty: by domain). `messages_per_connection` is how
     many messages the host takes by one connection (None: the transport's own limit). `on_answer` is
-    called with the outcome if it came from one of the `hosts`: the DNS may name others by now.
+    called with the outcome if it came from one of the `hosts`: the DNS may name others by now. A
+    report of how TLS fails (`is_tls_report`) is sent however it fails (RFC 8460 3).
     """
 
     sender: str
@@ -67,6 +68,7 @@ class OutboundMessage:
     path: str = ""
     messages_per_connection: int | None = None
     on_answer: Callable[[Outcome], None] = field(default=ignore_answer, compare=False)
+    is_tls_report: bool = False
 
 
 class Transport(Protocol):

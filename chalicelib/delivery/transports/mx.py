@@ -83,12 +83,14 @@ class _UnknownRecords(SessionFailed):
 class _Demands:
     """What the recipient's domain demands of its hosts, by MTA-STS and by DANE.
 
-    Of a policy that is not enforced nothing is demanded.
+    Of a policy that is not enforced nothing is demanded. ``is_counted`` says that TLS reports tell
+    of the sessions: those that carry such reports would always make another one.
     """
 
     domain: str
     sts: Policy | Unavailable | None
     records: DomainRecords
+    is_counted: bool = True
 
     @property
     def policy(self) -> Policy | None:
@@ -171,7 +173,7 @@ class MxTransport:
         name = message.recipient.rpartition("@")[2].lower()
         domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
-        demands = _Demands(domain, self._policy_of(domain), self._records_of(domain))
+        demands = self._demands(domain, is_tls_report=message.is_tls_report)
         hosts = f"{domain} ({demands})" if demands else message.hosts or domain
         key = SessionKey(hosts, message.source_address, ehlo_name, message.path or domain)
         has_same_hosts = True
@@ -191,6 +193,12 @@ class MxTransport:
             message.on_answer(outcome)
         return outcome
 
+    def _demands(self, domain: str, *, is_tls_report: bool) -> _Demands:
+        """Return what a domain demands; nothing of a report about how that fails."""
+        if is_tls_report:
+            return _Demands(domain, None, NOTHING, is_counted=False)
+        return _Demands(domain, self._policy_of(domain), self._records_of(domain))
+
     def close(self) -> None:
         """Close every idle connection."""
         self._pool.close()
@@ -205,7 +213,7 @@ class MxTransport:
             except SessionFailed as error:
                 failures.append(error)
         if not failures:
-            self._observe(demands.result(INVALID))
+            self._count(demands, INVALID)
             text = f"the MTA-STS policy of {demands.domain} names none of its mail hosts"
             raise SessionFailed(Retry(454, internal("4.7.5", text), SOFT_BOUNCE))
         raise _failure_of(failures)
@@ -217,15 +225,19 @@ class MxTransport:
             session, failure = self._tested(host, address, key, demands)
             session = session or self._session(host, address, key, options)
         except TlsFailed as error:
-            self._observe(demands.result(error.kind, host, error.outcome.sending_ip or ""))
+            self._count(demands, error.kind, host, error.outcome.sending_ip or "")
             raise _explained(error, options, demands.domain) from error
         except _UnknownRecords as error:
-            self._observe(demands.result(DNSSEC_INVALID, host))
+            self._count(demands, DNSSEC_INVALID, host)
             raise error
         failure = failure or session.tls_failure
         kind = failure or (SUCCESS if session.is_encrypted else NO_STARTTLS)
-        self._observe(demands.result(kind, host, session.sending_ip))
+        self._count(demands, kind, host, session.sending_ip)
         return session
+
+    def _count(self, demands: _Demands, kind: str, host: str = "", sending_ip: str = "") -> None:
+        if demands.is_counted:
+            self._observe(demands.result(kind, host, sending_ip))
 
     def _tested(
         self, host: str, address: str, key: SessionKey, demands: _Demands

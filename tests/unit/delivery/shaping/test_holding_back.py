@@ -21,7 +21,7 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.fleet import warmup
 from tests.fake_cloud import aws_requests, queued
-from tests.unit.delivery.examples import INJECTED, UNIT, batch_of
+from tests.unit.delivery.examples import INJECTED, UNIT, batch_of, message
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.fleet.examples import add, an_ip, warming
 from tests.unit.moving_clock import Clock, moving_clock
@@ -254,3 +254,16 @@ def test_hosts_that_are_slow_are_so_for_all_their_domains(
     monkeypatch.setattr(attempts, "_commit_lock", lambda: lock)
     deliver(received(3))
     assert destinations == {"mx.host.test"}
+
+
+@pytest.mark.parametrize("account", [0, 1])
+def test_a_tls_report_of_the_service_itself_leaves_as_one(account: int, host: MailHost) -> None:
+    report = message(0, b"From: a@b.c\r\nTLS-Report-Submitter: b.c\r\n\r\nhi\r\n")
+    batch = batch_of(2, 1, UNIT)
+    event = batch.event | {"ip_pool": "default", "customer_id": str(account)}
+    delivery_batch.queue(replace(batch, event=event, messages=[report, message(1)]))
+    deliver(taken())
+    assert {each.recipient: each.is_tls_report for each in host.messages} == {
+        report.recipient: account == 0,
+        message(1).recipient: False,
+    }

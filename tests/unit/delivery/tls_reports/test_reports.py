@@ -27,6 +27,7 @@ from chalicelib.core.tls_results import (
 from chalicelib.core.web_fetch import FetchFailed, Response
 from chalicelib.delivery.tls_reports import store
 from chalicelib.delivery.tls_reports.counting import CONCERN, SessionCounts, due_entry
+from chalicelib.delivery.tls_reports.report import is_carried_by
 from chalicelib.delivery.tls_reports.sending import send_due
 from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.domain_reports import tls_report
@@ -155,6 +156,8 @@ def test_the_message_has_the_form_of_a_report(time: Clock) -> None:
     name = "system.test!example.test!1769817600!1769903999!1.json.gz"
     assert report.get_filename() == name
     assert all(len(line) <= 998 for line in message.split(b"\r\n"))
+    assert is_carried_by(b"DKIM-Signature: v=1\r\n" + message)
+    assert not is_carried_by(b"Subject: x\r\n\r\n" + message)
 
 
 def test_what_is_sent_is_what_is_read_of_others(time: Clock) -> None:

@@ -16,7 +16,13 @@ from chalicelib.core.tls_results import (
     STS,
     STS_FETCH_ERROR,
 )
-from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, TlsaRecord
+from chalicelib.delivery.dane.records import (
+    NOTHING,
+    DomainRecords,
+    HostRecords,
+    TlsaRecord,
+    Unknown,
+)
 from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.tls_reports.session_result import SessionResult
@@ -309,6 +315,26 @@ def test_a_session_without_checks_is_not_used_for_a_domain_with_tlsa_records() -
         outcomes = [transport.deliver(each, commit_at_once) for each in shared]
         transport.close()
     assert [type(each) for each in outcomes] == [Delivered, Retry]
+
+
+def test_a_report_of_how_tls_fails_is_sent_however_it_fails() -> None:
+    results: list[SessionResult] = []
+    with ScriptedServer() as host:  # without STARTTLS
+        transport = MxTransport(
+            FakeResolver({("example.net", "MX"): ["1 mx0.test."], ("mx0.test", "A"): [host.host]}),
+            OPTIONS,
+            port=host.port,
+            allow_private=True,
+            policy_of=lambda _: Policy(Mode.ENFORCE, ("mx0.test",), 60),
+            records_of=lambda _: DomainRecords({"mx0.test": Unknown("no answer")}),
+            observe=results.append,
+        )
+        report = replace(message(), is_tls_report=True)
+        assert isinstance(transport.deliver(report, commit_at_once), Delivered)
+        assert results == []
+        assert isinstance(transport.deliver(message(), commit_at_once), Retry)
+        transport.close()
+    assert len(results) == 1
 
 
 def test_a_policy_that_names_no_host_is_reported_without_one() -> None:
