@@ -5,7 +5,8 @@ destination would hold all of them.
 
 - :class:`PerKeyLimit` counts the places that are in use for each key.
 - :class:`PerKeyExecutor` runs calls in threads within such a limit; calls beyond it wait without
-  holding a thread, and take turns by their lanes (:mod:`fair_queue`).
+  holding a thread. Calls that wait for a place, and those that wait for a thread, take turns by
+  their lanes (:mod:`fair_queue`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from math import ceil, inf
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from chalicelib.core.fair_queue import FairQueue, Lane
 from chalicelib.core.timed_calls import TimedCalls
@@ -91,6 +92,14 @@ class Turns(Protocol):
         ...
 
 
+class _Call(NamedTuple):
+    """A call that waits, with the key whose place it takes."""
+
+    key: str
+    lane: Lane
+    run: Callable[[], None]
+
+
 class PerKeyExecutor:
     """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key.
 
@@ -107,8 +116,8 @@ class PerKeyExecutor:
         self._observed: set[str] = set()
         self._timed_calls = TimedCalls()
         self._lock = threading.Lock()
-        self._queues: dict[str, FairQueue[Callable[[], None]]] = {}
-        self._without_thread = 0  # calls that the pool has not started yet
+        self._queues: dict[str, FairQueue[_Call]] = {}
+        self._ready = FairQueue[_Call]()  # calls with a place and without a thread
 
     def submit(self, key: str, call: Callable[[], T], lane: Lane = ()) -> Future[T]:
         """Run ``call`` as soon as ``key`` has a free place; calls of one lane start in order."""
@@ -122,14 +131,16 @@ class PerKeyExecutor:
             else:
                 future.set_result(result)
 
+        item = _Call(key, lane, run)
         with self._lock:
-            has_place = self._take_place(key)
-            queue = self._queues.setdefault(key, FairQueue())
-            queue.push(lane, run)
-            if has_place:
-                self._start(key, queue.pop())
-            else:
+            if not self._take_place(key):
+                self._queues.setdefault(key, FairQueue()).push(lane, item)
                 self._observe(key)
+            elif queue := self._queues.get(key):
+                queue.push(lane, item)
+                self._start(queue.pop())
+            else:
+                self._start(item)
         return future
 
     def _take_place(self, key: str) -> bool:
@@ -157,26 +168,25 @@ class PerKeyExecutor:
             elif crowd < LEAST_CROWD and key in self._useful:
                 self._useful[key] = in_use + 1
                 if self._take_place(key):
-                    self._start(key, queue.pop())
+                    self._start(queue.pop())
 
-    def _start(self, key: str, run: Callable[[], None]) -> None:
-        self._without_thread += 1
-        self._pool.submit(self._work, key, run)
+    def _start(self, call: _Call) -> None:
+        self._ready.push(call.lane, call)
+        self._pool.submit(self._work)
 
-    def _work(self, key: str, run: Callable[[], None]) -> None:
-        """Run a call of a key, and then those that wait for its place."""
+    def _work(self) -> None:
+        """Run the call whose turn it is, and then those that follow it in this thread."""
         with self._lock:
-            self._without_thread -= 1
-        following: Callable[[], None] | None = run
-        while following:
-            following()
-            following = self._next(key)
+            call: _Call | None = self._ready.pop()
+        while call:
+            call.run()
+            call = self._next(call.key)
 
-    def _next(self, key: str) -> Callable[[], None] | None:
-        """Return the next call of a key, or give its place back.
+    def _next(self, key: str) -> _Call | None:
+        """Return the call that follows one of ``key``, or give the key's place back.
 
-        The call goes on in the same thread, unless other calls wait for one: then it waits behind
-        them.
+        It is the next one of the key, unless other calls wait for a thread: then that one takes
+        turns with them.
         """
         with self._lock:
             queue = self._queues.get(key)
@@ -185,7 +195,8 @@ class PerKeyExecutor:
             if not queue or self._limit.in_use(key) > self._useful.get(key, inf):
                 self._limit.release(key)
                 return None
-            if not self._without_thread:
-                return queue.pop()
-            self._start(key, queue.pop())
-            return None
+            call = queue.pop()
+            if not self._ready:
+                return call
+            self._ready.push(call.lane, call)
+            return self._ready.pop()

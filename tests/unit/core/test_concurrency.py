@@ -139,6 +139,7 @@ def test_every_call_runs_once_and_no_place_stays_in_use(
     assert sorted(numbers) == list(range(len(keys)))
     assert not executor._limit._in_use
     assert not executor._queues
+    assert not executor._ready
 
 
 def test_keys_take_turns_where_threads_are_few() -> None:

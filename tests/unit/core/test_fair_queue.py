@@ -53,6 +53,23 @@ def test_calls_of_one_key_take_turns_by_lane() -> None:
     assert order.index("reset") <= 1
 
 
+def test_calls_of_many_keys_take_turns_by_lane_where_threads_are_few() -> None:
+    executor, order, go_on = PerKeyExecutor(1, 2), list[str](), threading.Event()
+    first = executor.submit("first", lambda: go_on.wait(10), ("1", "bulk"))
+    calls = [
+        executor.submit(f"key {number % 20}", lambda: order.append("bulk"), ("1", "bulk"))
+        for number in range(100)
+    ]
+    for lane in (("2", "reset"), ("1", "other")):
+        calls.append(executor.submit(lane[1], lambda lane=lane: order.append(lane[1]), lane))
+    go_on.set()
+    for call in [first, *calls]:
+        call.result(10)
+    assert len(order) == 102
+    assert order.index("reset") <= 1
+    assert order.index("other") <= 3
+
+
 def test_timed_calls_are_made_in_the_order_of_their_times() -> None:
     calls, order, done = TimedCalls(), list[int](), threading.Event()
     calls.call_after(0.05, lambda: (order.append(2), done.set()))
