@@ -148,9 +148,10 @@ class Consumer:
         The other threads that stop would receive them at once, and again and again.
         """
         for message in messages:
-            self._client.send_message(
-                QueueUrl=self._url, MessageBody=message["Body"], DelaySeconds=HAND_BACK_DELAY
-            )
+            request = {"MessageBody": message["Body"], "DelaySeconds": HAND_BACK_DELAY}
+            if group := message.get("Attributes", {}).get("MessageGroupId"):
+                request["MessageGroupId"] = group
+            self._client.send_message(QueueUrl=self._url, **request)
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
 
     def _failures(self, messages: Sequence[Json]) -> set[str]:

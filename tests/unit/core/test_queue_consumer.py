@@ -1,4 +1,4 @@
-"""A consumer tells of each answer that it gets from SQS."""
+"""A consumer tells of each answer that it gets from SQS, and hands back what it has not begun."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core import shutdown
 from chalicelib.core.queue_consumer import Consumer, Polling
 
 MESSAGE = {"MessageId": "1", "ReceiptHandle": "r", "Body": "{}", "MD5OfBody": "", "Attributes": {}}
@@ -18,17 +19,25 @@ class FakeSqs:
     def __init__(self) -> None:
         self.extensions = 0
         self.deleted = 0
+        self.attributes: dict[str, str] = {}
+        self.requests: list[dict[str, Any]] = []
 
     def get_queue_url(self, **_: Any) -> dict[str, str]:
         return {"QueueUrl": "https://queue.test/"}
 
     def receive_message(self, **_: Any) -> dict[str, Any]:
-        return {"Messages": [MESSAGE]}
+        return {"Messages": [MESSAGE | {"Attributes": self.attributes}]}
 
     def change_message_visibility_batch(self, **_: Any) -> None:
         self.extensions += 1
 
     def delete_message_batch(self, **_: Any) -> None:
+        self.deleted += 1
+
+    def send_message(self, **request: Any) -> None:
+        self.requests.append(request)
+
+    def delete_message(self, **_: Any) -> None:
         self.deleted += 1
 
 
@@ -49,4 +58,22 @@ def test_a_consumer_that_works_for_long_still_tells_of_answers() -> None:
     consumer._client = sqs
     consumer._consume_once()
     assert answers[:3] == [0, 1, 2]
+    assert sqs.deleted == 1
+
+
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize("attributes", [{"MessageGroupId": "7"}, {}])
+def test_a_message_that_is_handed_back_keeps_its_group(attributes: dict[str, str]) -> None:
+    sqs = FakeSqs()
+    sqs.attributes = attributes
+    consumer = Consumer("delivery", lambda *_: pytest.fail("it was begun"), sqs, Polling(1, 60, 9))
+    consumer._client = sqs
+    shutdown.request()
+    try:
+        consumer._consume_once()
+    finally:
+        shutdown.withdraw()
+    (request,) = sqs.requests
+    assert request["MessageBody"] == "{}"
+    assert request.get("MessageGroupId") == attributes.get("MessageGroupId")
     assert sqs.deleted == 1
