@@ -22,6 +22,7 @@ Json = dict[str, Any]
 # If this process is killed, its messages are received again after this time
 _VISIBILITY = 60
 _HEARTBEAT = 20.0
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,14 @@ class _Call:
 
 def run(number: int, lifeline: int) -> None:
     """Consume both queues of this container; ``number`` is that of the process."""
-    stopping = threading.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda number, frame: stopping.set())
-    threading.Thread(target=_watch, args=(lifeline, stopping), daemon=True).start()
+    # Blocked before threads exist, so that only the wait below takes them. A handler could not set
+    # an event: one signal soon after another would wait for the lock that the first one holds.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
     consumers = _consumers(number)
     for consumer in consumers:
         consumer.start()
-    stopping.wait()
+    signal.sigwait(_STOPPING)
     shutdown.request()
     for consumer in consumers:
         consumer.finish()
@@ -83,7 +84,7 @@ def _deliver(queue: str, event: Json, context: Any) -> Json:
     return response
 
 
-def _watch(lifeline: int, stopping: threading.Event) -> None:
+def _watch(lifeline: int) -> None:
     """Stop when the supervisor has died."""
     os.read(lifeline, 1)
-    stopping.set()
+    os.kill(os.getpid(), signal.SIGTERM)

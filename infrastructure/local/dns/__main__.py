@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import signal
-import threading
 from pathlib import Path
 
 from infrastructure.local.dns.answers import LocalAnswers
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.server import DnsServer
 from infrastructure.local.dns.zone import LocalZone
+
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
@@ -22,11 +23,10 @@ def main() -> None:
     options = parser.parse_args()
     answers = LocalAnswers(LocalZone(options.data), ServiceRecords())
     server = DnsServer(options.host, options.port, answers)
+    # Blocked before threads exist, so that only the wait below takes the signals.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     server.start()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    stop.wait()
+    signal.sigwait(_STOPPING)
     server.stop()
 
 
