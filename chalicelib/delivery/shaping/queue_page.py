@@ -13,9 +13,10 @@ Json = dict[str, Any]
 
 
 def entries(account: str = "") -> list[Json]:
-    """Return an entry for each path that has mail waiting, or that is paused or slowed down.
+    """Return an entry for each path that has mail waiting, of one account or of all.
 
-    What waits is that of one account, or of all (for the operator).
+    The view of all is the operator's. It also has paths without mail that are paused or slowed
+    down; an account must not see those, which the mail of other accounts may have used.
     """
     pauses = store.pauses()
     now_ms = clock.now_ms()
@@ -31,7 +32,7 @@ def entries(account: str = "") -> list[Json]:
 
 def _entry(path: str, pause: store.Pause | None, account: str) -> Iterator[Json]:
     backlogs = store.backlogs_of(path, account)
-    if not backlogs and pause is None:
+    if not backlogs and (account or pause is None):
         return
     group, source_address = store.group_of_path(path)
     limits = limits_of(group)
