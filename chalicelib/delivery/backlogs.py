@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from chalicelib.core import clock
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.delivery_results import Rest
 from chalicelib.delivery.departures import Departures
@@ -19,8 +18,9 @@ def remember(batch: DeliveryBatch, unit: WorkUnit, planned: Departures) -> None:
     reasons = {hold.path: hold.reason for hold in planned.holds.values() if hold.lasts}
     counts = Counter(hold.path for hold in planned.holds.values() if hold.lasts)
     account = str(batch.account_id)
+    # Units are named anew with each part that leaves; their time is counted from the same moment
+    since_ms = batch.injected_ms
     for path, messages in counts.items():
-        since_ms = clock.now_ms()
         backlog = Backlog(account, str(unit), messages, since_ms, reasons[path], batch.is_small)
         store.hold(path, backlog)
 

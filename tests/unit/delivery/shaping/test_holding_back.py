@@ -14,7 +14,7 @@ from chalicelib.delivery import attempts, delivery_batch
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import Retry
-from chalicelib.delivery.shaping import groups, shaper, store
+from chalicelib.delivery.shaping import groups, queue_page, shaper, store
 from chalicelib.delivery.shaping.providers import Limits
 from chalicelib.delivery.worker import deliver
 from chalicelib.events import stream
@@ -150,6 +150,25 @@ def test_mail_to_other_providers_leaves_meanwhile(host: MailHost, zone: Zone) ->
     assert host.recipients == ["ann@other.test"]
     assert (rest.unit, rest.paths) == (UNIT.continued, (PATH,))
     assert [each.messages for each in store.backlogs_of(PATH)] == [2]
+
+
+def test_mail_waits_since_it_was_generated_whatever_part_of_its_unit_leaves(
+    host: MailHost, zone: Zone, time: Clock
+) -> None:
+    zone.set("other.test", ("MX", "10 mx.other.test"))
+    shaper.shaper().learn(PATH, BUSY)
+    shaper.shaper().learn("other.test|", BUSY)
+    batch = batch_from(received(3))
+    first, *others = batch.messages
+    messages = [replace(first, recipient="ann@other.test"), *others]
+    delivery_batch.queue(replace(batch, messages=messages))
+    message = rest_after(taken())
+    time.passes(70)
+    shaper.shaper().learn(PATH, BUSY)
+    rest_after(message)
+    assert host.recipients == ["ann@other.test"]
+    (entry,) = queue_page.entries("1")
+    assert (entry["waiting"], entry["waiting_since"]) == (2, clock.iso_ms(INJECTED))
 
 
 def test_a_host_that_asks_to_wait_gets_no_other_message_of_the_unit(host: MailHost) -> None:
