@@ -51,7 +51,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Messages of one account that are held back in a work unit, since ``since_ms``.
+    """Messages of one account that are held back in a work unit; they exist since ``since_ms``.
 
     ``is_small`` says that they are all recipients of their transmission.
     """
