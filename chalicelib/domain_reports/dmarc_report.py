@@ -2,6 +2,8 @@
 
 Reporters differ in the namespace, in the order of elements and in what they leave out, so only the
 names of elements count. Records that make no sense are skipped.
+
+Of the document only the part that is being read is in memory, and that part is limited.
 """
 
 from __future__ import annotations
@@ -9,9 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from io import BytesIO
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+from xml.parsers import expat
 
 from chalicelib.core.domain_names import normalize
 from chalicelib.domain_reports.model import (
@@ -27,6 +28,17 @@ from chalicelib.domain_reports.values import address, count, short_text
 MOST_ROWS = 2_000
 """Rows of a report that are kept apart; the smallest ones are summed up."""
 
+_PARTS = ("report_metadata", "policy_published", "record")
+_MOST_DEPTH = 20
+#: A record has some twenty, and four more for each DKIM signature that a message has
+_MOST_ELEMENTS_OF_PART = 1_000
+#: The parser keeps each name of an element or attribute; the standards have fewer than a hundred
+_MOST_NAMES = 1_000
+#: The parser reads a tag with all its attributes at once
+_MOST_BYTES_OF_TAG = 65_536
+#: Characters of an element of which a value is cut out
+_LONGEST_TEXT = 1_000
+
 _POLICY_TAGS = ("p", "sp", "np", "adkim", "aspf", "pct", "testing")
 _MOST_DOMAINS = 5
 _PASS = "pass"
@@ -34,23 +46,17 @@ _PASS = "pass"
 
 def read(content: bytes) -> DmarcReport:
     """Read a report; raises :class:`UnreadableReport`."""
-    if b"<!DOCTYPE" in content:
-        raise UnreadableReport("it defines a document type")
     metadata, policy = Element("report_metadata"), Element("policy_published")
     rows: Counter[DmarcRow] = Counter()
-    try:
-        for _, element in ElementTree.iterparse(BytesIO(content)):
-            match _name(element):
-                case "report_metadata":
-                    metadata = element
-                case "policy_published":
-                    policy = element
-                case "record":
-                    for row in _rows(element):
-                        rows[replace(row, messages=0)] += row.messages
-                    element.clear()
-    except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise UnreadableReport(f"it is no XML: {error}") from error
+    for part in _parts(content):
+        match part.tag:
+            case "report_metadata":
+                metadata = part
+            case "policy_published":
+                policy = part
+            case _:
+                for row in _rows(part):
+                    rows[replace(row, messages=0)] += row.messages
     domain = normalize(_text(policy, "domain").rstrip("."))
     if not domain:
         raise UnreadableReport("it names no domain")
@@ -62,6 +68,83 @@ def read(content: bytes) -> DmarcReport:
         policy={tag: text for tag in _POLICY_TAGS if (text := _text(policy, tag).lower())},
         rows=_largest(rows),
     )
+
+
+def _parts(content: bytes) -> Iterator[Element]:
+    """Yield the children of the root that matter, each when it has been read."""
+    reader = _PartReader()
+    for start in range(0, len(content), _MOST_BYTES_OF_TAG):
+        yield from reader.feed(content[start : start + _MOST_BYTES_OF_TAG])
+    yield from reader.feed(b"", is_last=True)
+
+
+class _PartReader:
+    """Reads XML piece by piece and keeps no more of it than the limits allow.
+
+    A document type is refused where it begins, so that it declares no entities. Names are without
+    the prefixes of their namespaces.
+    """
+
+    def __init__(self) -> None:
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse_document_type
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._add_text
+        self._bytes = 0
+        self._path: list[Element] = []
+        self._elements_of_part = 0
+        self._parts: list[Element] = []
+
+    def feed(self, data: bytes, *, is_last: bool = False) -> list[Element]:
+        """Return the parts that end in ``data``; raises :class:`UnreadableReport`."""
+        self._parts = []
+        self._bytes += len(data)
+        try:
+            self._parser.Parse(data, is_last)
+        except UnreadableReport:
+            raise
+        except (expat.ExpatError, LookupError, ValueError) as error:
+            raise UnreadableReport(f"it is no XML: {error}") from error
+        # What is not yet read is the beginning of a tag or comment
+        if self._bytes - self._parser.CurrentByteIndex > _MOST_BYTES_OF_TAG:
+            raise UnreadableReport("it has a tag that is too long")
+        return self._parts
+
+    def _refuse_document_type(self, *_: object) -> None:
+        raise UnreadableReport("it defines a document type")
+
+    def _start(self, tag: str, _: object) -> None:
+        if len(self._path) == _MOST_DEPTH:
+            raise UnreadableReport("its elements are nested too deeply")
+        if len(self._parser.intern) > _MOST_NAMES:
+            raise UnreadableReport("it has too many different names")
+        element = Element(tag.rpartition(":")[2])
+        if len(self._path) == 1:
+            self._elements_of_part = 0
+        elif self._is_in_part():
+            self._add_element(element)
+        self._path.append(element)
+
+    def _is_in_part(self) -> bool:
+        return len(self._path) > 1 and self._path[1].tag in _PARTS
+
+    def _add_element(self, element: Element) -> None:
+        self._elements_of_part += 1
+        if self._elements_of_part > _MOST_ELEMENTS_OF_PART:
+            raise UnreadableReport(f"a {self._path[1].tag} has too many elements")
+        self._path[-1].append(element)
+
+    def _end(self, _: str) -> None:
+        element = self._path.pop()
+        if len(self._path) == 1 and element.tag in _PARTS:
+            self._parts.append(element)
+
+    def _add_text(self, text: str) -> None:
+        element = self._path[-1]
+        if not len(element):
+            element.text = f"{element.text or ''}{text}"[:_LONGEST_TEXT]
 
 
 def _rows(record: Element) -> Iterator[DmarcRow]:
@@ -92,7 +175,7 @@ def _passing(results: Element, kind: str) -> tuple[str, ...]:
     domains = {
         _text(each, "domain").lower()
         for each in results
-        if _name(each) == kind and _text(each, "result").lower() == _PASS
+        if each.tag == kind and _text(each, "result").lower() == _PASS
     }
     return tuple(sorted(filter(None, domains))[:_MOST_DOMAINS])
 
@@ -122,12 +205,8 @@ def _period(metadata: Element) -> Period:
     return Period(start, end)
 
 
-def _name(element: Element) -> str:
-    return element.tag.rpartition("}")[2]
-
-
 def _child(element: Element, name: str) -> Element:
-    return next((each for each in element if _name(each) == name), Element(name))
+    return next((each for each in element if each.tag == name), Element(name))
 
 
 def _text(element: Element, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -90,6 +91,11 @@ def test_the_smallest_rows_of_a_large_report_are_summed() -> None:
         (b"<feedback>", "no XML"),
         (b"<feedback/>", "no domain"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><feedback/>', "document type"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><feedback/>'.encode("utf-16"), "document type"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><feedback/>'.encode("utf-16-le"), "document type"),
+        (b'<?xml version="1.0" encoding="no-such"?><feedback/>', "no XML"),
+        (b"<a>" * 21, "too deeply"),
+        (dmarc_xml(record(results="<dkim/>" * 1_000)), "too many elements"),
         (dmarc_xml().replace(str(END).encode(), b"soon"), "no time"),
         (dmarc_xml().replace(str(END).encode(), b"1"), "no time"),
     ],
@@ -97,6 +103,46 @@ def test_the_smallest_rows_of_a_large_report_are_summed() -> None:
 def test_what_is_no_report_is_refused(content: bytes, reason: str) -> None:
     with pytest.raises(UnreadableReport, match=reason):
         read(content)
+
+
+def test_elements_may_have_a_prefix() -> None:
+    text = dmarc_xml().replace(b"</", b"</d:").replace(b"<", b"<d:")
+    text = text.replace(b"<d:/d:", b"</d:").replace(b"<d:?", b"<?")
+    text = text.replace(b"<d:feedback>", b'<d:feedback xmlns:d="urn:ietf:params:xml:ns:dmarc-2.0">')
+    assert read(text) == read(dmarc_xml())
+
+
+def test_only_children_of_the_root_count() -> None:
+    extension = f"<extension>{record(messages=7)}</extension>"
+    assert [row.messages for row in read(dmarc_xml(extension, record(messages=4))).rows] == [4]
+
+
+def test_a_text_may_be_long_and_in_pieces() -> None:
+    text = dmarc_xml().replace(b"Reporter Inc.", b"Reporter &amp; Sons&#33;" + b"\nx" * 40_000)
+    assert read(text).organization.startswith("Reporter & Sons!")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<a>" * 500_000,
+        b"<a>" + b'<a b=""/>' * 200_000 + b"</a>",
+        b"<a><record>" + b"<a/>" * 300_000 + b"</record></a>",
+        b"<a>%b</a>" % b"".join(b"<a%d/>" % number for number in range(100_000)),
+        b"<a%b/>" % b"".join(b' a%d=""' % number for number in range(100_000)),
+        b"<a><record><b>" + b"x\n" * 500_000 + b"</b></record></a>",
+    ],
+    ids=["deep", "attributes", "in a record", "names", "in a tag", "text"],
+)
+def test_reading_takes_little_memory_whatever_the_report_has(content: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableReport):
+            read(content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
 
 
 @settings(max_examples=200)
