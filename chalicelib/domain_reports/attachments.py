@@ -5,6 +5,7 @@ Attachments come from strangers, so what they grow to is limited.
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from io import BytesIO
@@ -16,6 +17,12 @@ MOST_BYTES = 8 * 1024 * 1024
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _GZIP_HEADER = 16 + zlib.MAX_WBITS
+
+#: What a damaged archive raises depends on where it is damaged, and on its compression
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(OSError, EOFError, IndexError, ValueError),
+)
 
 
 def unpack(data: bytes) -> bytes:
@@ -44,8 +51,7 @@ def _unzip(data: bytes) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(archive.namelist()[0]) as file:
             content = file.read(MOST_BYTES + 1)
-    # What a damaged archive raises depends on where it is damaged
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, IndexError, ValueError) as error:
+    except _DAMAGED as error:
         raise UnreadableReport(f"its zip file is damaged: {error}") from error
     except (NotImplementedError, RuntimeError) as error:
         raise UnreadableReport(f"its zip file cannot be read: {error}") from error

@@ -15,9 +15,9 @@ from chalicelib.domain_reports.attachments import MOST_BYTES, unpack
 from chalicelib.domain_reports.model import UnreadableReport
 
 
-def zipped(*contents: bytes) -> bytes:
+def zipped(*contents: bytes, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", method) as archive:
         for number, content in enumerate(contents):
             archive.writestr(f"{number}.xml", content)
     return file.getvalue()
@@ -40,6 +40,15 @@ def test_what_grows_too_large_is_refused(pack: object) -> None:
     assert len(unpack(pack(b"\0" * (MOST_BYTES - 1)))) == MOST_BYTES - 1
     with pytest.raises(UnreadableReport, match="too large"):
         unpack(pack(b"\0" * (MOST_BYTES + 1)))
+
+
+@pytest.mark.parametrize("at", [2, 8], ids=["options", "data"])
+def test_a_damaged_member_with_lzma_is_refused(at: int) -> None:
+    data = zipped(b"report" * 9, method=zipfile.ZIP_LZMA)
+    start = data.index(b"\x05\0]") + at  # from the length of the options, which comes before them
+    assert unpack(data) == b"report" * 9
+    with pytest.raises(UnreadableReport, match="damaged"):
+        unpack(data[:start] + b"\xff" * 9 + data[start + 9 :])
 
 
 @given(st.binary(min_size=1, max_size=30), st.integers(2, 80))
