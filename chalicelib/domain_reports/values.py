@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import Any
 
 _LONGEST = 255
 _MOST = 10**12
 
+#: No database stores a lone surrogate, and control characters would command a terminal
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
 
 def short_text(value: Any) -> str:
-    """Return a text without blanks around it, shortened; empty if the value is no text."""
-    return value.strip()[:_LONGEST] if isinstance(value, str) else ""
+    """Return a text on one line, shortened; empty if the value is no text.
+
+    Blanks in a row are one space. Control characters and lone surrogates are replaced.
+    """
+    if not isinstance(value, str):
+        return ""
+    words = value.strip()[:_LONGEST].split()
+    return _UNUSABLE.sub(_REPLACEMENT, " ".join(words))
 
 
 def count(value: Any) -> int:
