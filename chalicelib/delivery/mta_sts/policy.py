@@ -10,9 +10,6 @@ from enum import StrEnum
 LONGEST_AGE = 31_557_600
 """The largest ``max_age`` of a policy in seconds: a year (RFC 8461 3.2)."""
 
-MOST_PATTERNS = 100
-"""Host patterns that are read of one policy."""
-
 _RECORD = re.compile(r"v=STSv1[ \t]*;", re.ASCII)
 _ID = re.compile(r"(?:^|;)[ \t]*id[ \t]*=[ \t]*([A-Za-z0-9]{1,32})[ \t]*(?:;|$)", re.ASCII)
 _PATTERN = re.compile(r"(\*\.)?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*", re.ASCII)
@@ -99,8 +96,8 @@ def parse(text: str) -> Policy:
     max_age = fields.get("max_age", "")
     if not (max_age.isascii() and max_age.isdigit() and len(max_age) <= 10):
         raise InvalidPolicy("max_age is not a number of seconds")
-    if len(hosts) > MOST_PATTERNS or not all(map(_PATTERN.fullmatch, hosts)):
-        raise InvalidPolicy("an mx is no host name, or there are too many")
+    if not all(map(_PATTERN.fullmatch, hosts)):
+        raise InvalidPolicy("an mx is no host name")
     if not hosts and mode != Mode.NONE:
         raise InvalidPolicy("no mx is named")
     return Policy(Mode(mode), tuple(hosts), min(int(max_age), LONGEST_AGE))
