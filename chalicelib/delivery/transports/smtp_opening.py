@@ -243,9 +243,11 @@ def tls_context(verify: bool) -> ssl.SSLContext:
     """Return the TLS settings, made once: loading the trusted authorities takes milliseconds.
 
     Without `verify` the certificate is not checked: any encryption is better than none, and a host
-    found in the DNS can promise no more (RFC 7435).
+    found in the DNS can promise no more (RFC 7435). With it, the name must be among the alternative
+    names of the certificate; the common name does not count (RFC 8461 4.2, RFC 9525 6.3).
     """
     context = ssl.create_default_context()
+    context.hostname_checks_common_name = False
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

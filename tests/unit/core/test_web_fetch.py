@@ -371,3 +371,20 @@ def test_tls_is_for_the_name_although_the_address_is_connected_to(
     assert asked_for[:2] == ["a.test", "b.test"]
     assert failure.value.code == "EPROTO"
     assert len(target.posts) == 1
+
+
+def test_the_common_name_of_a_certificate_does_not_count(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    web_fetch.clear_cache()
+    zone.set("a.test", ("A", "127.0.0.1"))
+    try:
+        with (
+            serving(authority.server("a.test", has_alternative_name=False)) as target,
+            pytest.raises(CertificateRefused),
+        ):
+            web_fetch.get(f"https://a.test:{target.port}/")
+    finally:
+        web_fetch.clear_cache()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from chalicelib.delivery.transports.smtp_opening import (
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed
 from chalicelib.delivery.transports.smtp_wire import Timeouts
+from tests.unit.core.certificates import Authority
 from tests.unit.delivery.scripted_server import (
     HANG_UP,
     SILENCE,
@@ -244,6 +246,26 @@ def test_a_certificate_for_another_name_is_refused() -> None:
             options(TlsMode.REQUIRED, verify=True),
             host_name="other.test",
         )
+
+
+@pytest.mark.parametrize("has_alternative_name", [True, False])
+def test_a_certificate_names_the_host_by_an_alternative_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_alternative_name: bool
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    context = authority.server("mx.test", has_alternative_name=has_alternative_name)
+    required = options(TlsMode.REQUIRED, verify=True)
+    refusal = pytest.raises(TlsFailed, match="certificate")
+    tls_context.cache_clear()
+    try:
+        with (
+            ScriptedServer(extensions=TLS, tls=context) as host,
+            nullcontext() if has_alternative_name else refusal,
+        ):
+            open_session(host.address, "client.test", required, host_name="mx.test").close()
+    finally:
+        tls_context.cache_clear()
 
 
 def test_a_self_signed_certificate_is_refused_when_verified() -> None:
