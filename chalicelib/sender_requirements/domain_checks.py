@@ -106,7 +106,7 @@ def _report_address(name: str, return_path: str) -> str:
 def _dmarc_advice(policy: DmarcRecord, name: str, return_path: str) -> Remedy | None:
     """Return how to go further than the policy for mail from ``name``."""
     place = f"_dmarc.{policy.domain}"
-    if "rua" not in policy.tags:
+    if "mailto:" not in policy.tags.get("rua", ""):
         address = _report_address(name, return_path)
         return Remedy(f"add rua=mailto:{address} to {place} to receive reports about your mail")
     if policy.policy_for(name) == "none":

@@ -64,7 +64,12 @@ def test_subdomains_have_the_policy_that_the_record_states_for_them() -> None:
     assert (record.is_strict("aspf"), record.is_strict("adkim")) == (True, False)
 
 
-@pytest.mark.parametrize("tag", ["sp=all", "adkim=x", "rua=d@c.test", "oops", "=x", "psd=maybe"])
+@pytest.mark.parametrize("rua", ["https://x.test/", "d@c.test", "mailto:d@c.test,ftp://x.test"])
+def test_addresses_for_reports_that_nobody_uses_are_ignored(rua: str) -> None:
+    assert read_record("c.test", f"v=DMARC1; p=reject; rua={rua}").policy_for("c.test") == "reject"
+
+
+@pytest.mark.parametrize("tag", ["sp=all", "adkim=x", "oops", "=x", "psd=maybe"])
 def test_a_record_with_a_wrong_tag_is_refused(tag: str) -> None:
     with pytest.raises(BadPolicy):
         read_record("c.test", f"{NONE}; {tag}")

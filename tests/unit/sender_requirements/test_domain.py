@@ -122,6 +122,7 @@ def test_a_domain_without_a_key_is_not_signed(client: Client) -> None:
     ("record", "policy", "advice"),
     [
         ("v=DMARC1; p=none", MET, "rua"),
+        ("v=DMARC1; p=none; rua=https://example.test/", MET, "add rua=mailto:"),
         ("v=DMARC1; p=none; rua=mailto:d@example.test", MET, "p=quarantine"),
         ("v=DMARC1;p=quarantine;rua=mailto:d@example.test", MET, ""),
         ("v=DMARC1; p=monitor", UNMET, "publish"),
