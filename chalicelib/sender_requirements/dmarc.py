@@ -6,6 +6,7 @@ at most. Records have the same form as those of RFC 7489 and RFC 9091 (``psd``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from chalicelib.core import dns
 POLICIES: Final = ("none", "quarantine", "reject")
 
 _MOST_NAMES: Final = 8
+_POLICY_TAGS: Final = ("p", "sp", "np")
+_URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:\S+")
 _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("p", "sp", "np"), POLICIES),
     **dict.fromkeys(("adkim", "aspf"), ("r", "s")),
     "psd": ("y", "n", "u"),
     "t": ("y", "n"),
@@ -30,11 +32,16 @@ class BadPolicy(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DmarcRecord:
-    """The record at ``_dmarc.<domain>``, with its tags in lower case."""
+    """The record at ``_dmarc.<domain>``, with its tags in lower case.
+
+    ``problem`` says why mail hosts act as if its policy were none, whatever it states. It is empty
+    if they do as it states.
+    """
 
     domain: str
     text: str
     tags: Mapping[str, str]
+    problem: str = ""
 
     def policy_for(self, name: str) -> str:
         """Return the policy for mail from ``name``, which is the record's domain or below it."""
@@ -81,7 +88,11 @@ def names_to_query(domain: str) -> list[str]:
 
 
 def read_record(domain: str, text: str) -> DmarcRecord:
-    """Read a record; raises :class:`BadPolicy`."""
+    """Read a record; raises :class:`BadPolicy`.
+
+    Without a valid policy it counts as ``p=none`` if it has an address for reports, and else is no
+    record (RFC 7489 6.6.3).
+    """
     tags: dict[str, str] = {}
     for part in filter(str.strip, text.split(";")):
         name, separator, value = (each.strip().lower() for each in part.partition("="))
@@ -92,10 +103,27 @@ def read_record(domain: str, text: str) -> DmarcRecord:
         tags[name] = value
     for name, values in _VALUES.items():
         if name in tags and tags[name] not in values:
-            raise BadPolicy(f"the tag {name} must be one of {', '.join(values)}")
+            raise BadPolicy(_wrong_value(name, values))
+    problem = _policy_problem(tags)
+    if not problem:
+        return DmarcRecord(domain, text, tags)
+    if not any(_URI.fullmatch(each.strip()) for each in tags.get("rua", "").split(",")):
+        raise BadPolicy(problem)
+    others = {name: value for name, value in tags.items() if name not in _POLICY_TAGS}
+    return DmarcRecord(domain, text, {"p": "none", **others}, problem)
+
+
+def _policy_problem(tags: Mapping[str, str]) -> str:
     if "p" not in tags:
-        raise BadPolicy("it has no p tag, which states the policy")
-    return DmarcRecord(domain, text, tags)
+        return "it has no p tag, which states the policy"
+    for name in _POLICY_TAGS:
+        if tags.get(name, "none") not in POLICIES:
+            return _wrong_value(name, POLICIES)
+    return ""
+
+
+def _wrong_value(name: str, values: Sequence[str]) -> str:
+    return f"the tag {name} must be one of {', '.join(values)}"
 
 
 def _dmarc_texts(texts: Sequence[str]) -> list[str]:

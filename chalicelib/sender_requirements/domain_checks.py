@@ -104,8 +104,10 @@ def _report_address(name: str, return_path: str) -> str:
 
 
 def _dmarc_advice(policy: DmarcRecord, name: str, return_path: str) -> Remedy | None:
-    """Return how to go further than the policy for mail from ``name``."""
+    """Return how to repair the policy for mail from ``name``, or how to go further than it."""
     place = f"_dmarc.{policy.domain}"
+    if policy.problem:
+        return Remedy(f"repair {place}, which mail hosts read as p=none: {policy.problem}")
     if "mailto:" not in policy.tags.get("rua", ""):
         address = _report_address(name, return_path)
         return Remedy(f"add rua=mailto:{address} to {place} to receive reports about your mail")

@@ -69,6 +69,27 @@ def test_addresses_for_reports_that_nobody_uses_are_ignored(rua: str) -> None:
     assert read_record("c.test", f"v=DMARC1; p=reject; rua={rua}").policy_for("c.test") == "reject"
 
 
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [
+        ("", "no p tag"),
+        ("p=monitor;", "tag p must"),
+        ("p=reject; sp=all;", "tag sp must"),
+        ("p=reject; sp=reject; np=;", "tag np must"),
+    ],
+)
+def test_without_a_valid_policy_a_record_with_an_address_for_reports_is_none(
+    policy: str, problem: str
+) -> None:
+    record = read_record("c.test", f"v=DMARC1; {policy} adkim=s; rua=,mailto:d@c.test!10m")
+    assert {record.policy_for("c.test"), record.policy_for("a.c.test")} == {"none"}
+    assert problem in record.problem
+    assert record.is_strict("adkim")
+    for rua in ("", "rua=", "rua=d@c.test", "rua=mailto:"):
+        with pytest.raises(BadPolicy, match=problem):
+            read_record("c.test", f"v=DMARC1; {policy} {rua}")
+
+
 @pytest.mark.parametrize("tag", ["sp=all", "adkim=x", "oops", "=x", "psd=maybe"])
 def test_a_record_with_a_wrong_tag_is_refused(tag: str) -> None:
     with pytest.raises(BadPolicy):
