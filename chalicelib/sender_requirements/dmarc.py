@@ -72,7 +72,7 @@ def find_record(domain: str) -> DmarcRecord | None:
     if domain in texts:
         return read_record(domain, texts[domain][0])
     # A name with several records counts as one without (RFC 9989 4.10)
-    name = _organization({name: own[0] for name, own in texts.items() if len(own) == 1})
+    name = _organization(domain, {name: own[0] for name, own in texts.items() if len(own) == 1})
     return read_record(name, texts[name][0]) if name else None
 
 
@@ -135,17 +135,20 @@ def _dmarc_texts(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def _organization(texts: Mapping[str, str]) -> str:
+def _organization(domain: str, texts: Mapping[str, str]) -> str:
     """Return the name whose record counts, of those above the domain, the nearest first.
 
-    ``psd=n`` marks an organizational domain, ``psd=y`` a public suffix, whose record counts if no
-    name below it has one. Without either it is the shortest name.
+    ``psd=n`` marks an organizational domain, ``psd=y`` a public suffix. The organizational domain
+    is then one label below the suffix (RFC 9989 4.10.2), and the record of the suffix counts if
+    that name has none. Without either mark it is the shortest name.
     """
     name = ""
     for candidate, text in texts.items():
         marks = {each.replace(" ", "").lower() for each in text.split(";")}
         if "psd=y" in marks:
-            return name or candidate
+            label = domain.removesuffix(f".{candidate}").rpartition(".")[2]
+            below = f"{label}.{candidate}"
+            return below if below in texts else candidate
         name = candidate
         if "psd=n" in marks:
             return name

@@ -37,7 +37,13 @@ def test_an_organizational_domain_may_mark_itself(zone: Zone) -> None:
 
 def test_the_record_of_a_public_suffix_counts_when_there_is_no_other(zone: Zone) -> None:
     assert place(zone, test=f"{NONE}; psd = y") == "test"
-    assert place(zone, b_c_test=REJECT) == "b.c.test"
+    assert place(zone, c_test=REJECT) == "c.test"
+
+
+def test_below_a_public_suffix_only_the_record_of_the_next_name_counts(zone: Zone) -> None:
+    assert place(zone, b_c_test=REJECT, test=f"{NONE}; psd=y") == "test"
+    assert place(zone, c_test=REJECT) == "c.test"
+    assert place(zone, c_test=f"{NONE}; psd=y") == "b.c.test"
 
 
 def test_no_record_is_none(zone: Zone) -> None:
