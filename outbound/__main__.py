@@ -22,7 +22,10 @@ from outbound.delivery_process import run
 
 def main() -> None:
     """Read the settings and deliver."""
-    current = settings()
+    try:
+        current = settings()
+    except ValueError as error:
+        sys.exit(str(error))
     _log_json_lines(current.log_level)
     # Before processes are forked, which then share these
     aws.make_clients()

@@ -27,6 +27,10 @@ MIB = 1024 * 1024
 _TARGET = r"arn:[a-z-]+:(events|sns|sqs|kinesis|firehose):[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9/_.-]+"
 
 
+#: Patterns of numbers from 0 and from 1 on
+_COUNT, _POSITIVE = r"\d+", r"0*[1-9]\d*"
+
+
 def _setting(
     default: Any, doc: str, *, local: Any = None, secret: bool = False, pattern: str = ""
 ) -> Any:
@@ -269,23 +273,29 @@ class Settings:
         "",
         "Name of this delivery container: it sends from the sending IPs that were added with this"
         " name. Empty: it sends what names no container",
-        pattern="[a-z0-9-]{0,30}",
+        pattern="(?!.*-small$)[a-z0-9-]{0,30}",
     )
     delivery_processes: int = _setting(
-        0, "Processes of a delivery container. 0: one for each processor core"
+        0,
+        "Processes of a delivery container. 0: one for each processor core",
+        pattern=_COUNT,
     )
     delivery_units: int = _setting(
         8,
         "Work units of bulk mail that a process of a delivery container has in hand at a time, and"
         " as many of small sends",
+        pattern=_POSITIVE,
     )
     transport: str = _setting(
         "smtp",
         "How mail leaves: `smtp` (through a smarthost), `mx` (to the recipients' mail "
         "hosts) or `ses`",
+        pattern="smtp|mx|ses",
     )
     mx_port: int = _setting(
-        25, "Port of the recipients' mail hosts, for the `mx` transport. Another one serves tests"
+        25,
+        "Port of the recipients' mail hosts, for the `mx` transport. Another one serves tests",
+        pattern=_POSITIVE,
     )
     mta_sts: bool = _setting(
         True,
@@ -317,15 +327,20 @@ class Settings:
         "its reports: 5 to 15 letters and digits, the same for all time. Empty: no such header",
         pattern="([A-Za-z0-9]{5,15})?",
     )
-    delivery_connections: int = _setting(16, "Connections that one delivery worker uses at a time")
+    delivery_connections: int = _setting(
+        16, "Connections that one delivery worker uses at a time", pattern=_POSITIVE
+    )
     delivery_domain_connections: int = _setting(
-        8, "The same for the mail to one domain, so that a slow host cannot hold up the rest"
+        8,
+        "The same for the mail to one domain, so that a slow host cannot hold up the rest",
+        pattern=_POSITIVE,
     )
     delivery_commit_width: int = _setting(
         1,
         "Messages that one delivery worker may have between their final dot and their record. If it"
         " dies, so many may be sent twice; at a host that answers slowly, so many times as many"
         " leave in a second",
+        pattern=_POSITIVE,
     )
     delivery_journal: str = _setting(
         "",

@@ -24,8 +24,9 @@ def read_period(query: Query) -> Period:
     start = _time(query, "from") or end - _DEFAULT
     if start > end:
         raise invalid_params("from must be before to", param="from")
+    # Nothing is older: of an earlier time, an empty period is left
     oldest = int(clock.now()) - settings().domain_reports_retention
-    return Period(max(0, oldest, int(start.timestamp())), max(0, int(end.timestamp())))
+    return Period(max(oldest, int(start.timestamp())), max(oldest, int(end.timestamp())))
 
 
 def _time(query: Query, name: str) -> datetime | None:

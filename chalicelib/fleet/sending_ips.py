@@ -20,7 +20,8 @@ MOST_IPS: Final = 250
 
 _SMARTHOST = re.compile(r"(?:[\w.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}", re.ASCII)
 _SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
-_CONTAINER = re.compile(r"[a-z0-9-]{1,30}", re.ASCII)
+# The queue for its small sends has the name of the other one with "-small"
+_CONTAINER = re.compile(r"(?!.*-small$)[a-z0-9-]{1,30}", re.ASCII)
 
 
 class Unsuitable(ValueError):
@@ -32,18 +33,10 @@ def add(account_id: int, ip: SendingIp) -> SendingIp:
 
     Raises :class:`Unsuitable`, and :class:`store.IpTaken` if an account has it already.
     """
-    ip = checked(ip)
 
     def edit(fleet: Fleet) -> Fleet:
         nonlocal ip
-        pool = fleet.pool(ip.ip_pool)
-        if pool is None:
-            raise Unsuitable(f"account {account_id} has no pool {ip.ip_pool}")
-        if fleet.ip(ip.external_ip):
-            raise store.IpTaken(f"account {account_id} has {ip.external_ip} already")
-        if len(fleet.ips) >= MOST_IPS:
-            raise Unsuitable(f"an account can have at most {MOST_IPS} sending IPs")
-        ip = replace(ip, ip_pool=pool.id)
+        ip = _checked_for(fleet, account_id, ip)
         return fleet.with_ip(ip)
 
     store.change(account_id, edit)
@@ -69,7 +62,24 @@ def of_account(account_id: int) -> tuple[SendingIp, ...]:
     return store.get(account_id).ips
 
 
-def checked(ip: SendingIp) -> SendingIp:
+def checked(account_id: int, ip: SendingIp) -> SendingIp:
+    """Return a sending IP as :func:`add` would store it; raises the same."""
+    return _checked_for(store.get(account_id), account_id, ip)
+
+
+def _checked_for(fleet: Fleet, account_id: int, ip: SendingIp) -> SendingIp:
+    ip = _with_names(ip)
+    pool = fleet.pool(ip.ip_pool)
+    if pool is None:
+        raise Unsuitable(f"account {account_id} has no pool {ip.ip_pool}")
+    if fleet.ip(ip.external_ip):
+        raise store.IpTaken(f"account {account_id} has {ip.external_ip} already")
+    if len(fleet.ips) >= MOST_IPS:
+        raise Unsuitable(f"an account can have at most {MOST_IPS} sending IPs")
+    return replace(ip, ip_pool=pool.id)
+
+
+def _with_names(ip: SendingIp) -> SendingIp:
     """Return a sending IP with its names as they are stored; raises :class:`Unsuitable`."""
     try:
         hostname = canonical(ip.hostname)

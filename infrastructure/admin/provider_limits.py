@@ -6,11 +6,15 @@ import argparse
 import json
 from dataclasses import asdict, fields, replace
 
+from chalicelib.core.domain_names import BadName, canonical
 from chalicelib.delivery.shaping import queue_page, store
 from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.providers import Limits, providers
 from infrastructure.admin.accounts import Refused
 from infrastructure.admin.sending_ips import Adding
+
+_MOST = 1_000_000
+_LEAST_RATE = 0.001
 
 
 def add_commands(command: Adding) -> None:
@@ -35,7 +39,7 @@ def add_commands(command: Adding) -> None:
 
 def set_provider_limits(options: argparse.Namespace) -> None:
     """Set limits of a provider; those that are not named stay as they are."""
-    group = options.group.lower()
+    group = _group(options.group)
     changed = {
         field.name: value
         for field in fields(Limits)
@@ -45,14 +49,24 @@ def set_provider_limits(options: argparse.Namespace) -> None:
         raise Refused("name at least one limit")
     for name, value in changed.items():
         least = 0 if name in ("per_second", "per_minute", "is_shared") else 1
-        if value < least:
-            raise Refused(f"--{name.replace('_', '-')} must be {least} or more, not {value:g}")
+        option = f"--{name.replace('_', '-')}"
+        if not value >= least:
+            raise Refused(f"{option} must be {least} or more, not {value:g}")
+        if value > _MOST or 0 < value < _LEAST_RATE:
+            raise Refused(f"{option} must be from {_LEAST_RATE:g} to {_MOST:,}, not {value:g}")
 
     def edit(before: dict[str, Limits]) -> dict[str, Limits]:
         limits = before.get(group) or limits_of(group)
         return before | {group: replace(limits, **changed)}
 
     print(json.dumps({group: asdict(store.change_overrides(edit)[group])}))
+
+
+def _group(name: str) -> str:
+    try:
+        return canonical(name)
+    except BadName:
+        raise Refused(f"{name[:80]!r} is no domain, as the names of groups are") from None
 
 
 def remove_provider_limits(options: argparse.Namespace) -> None:

@@ -65,7 +65,7 @@ def add_sending_ip(options: argparse.Namespace) -> None:
         auto_warmup_enabled=options.auto_warmup,
     )
     try:
-        ip = sending_ips.checked(ip)
+        ip = sending_ips.checked(options.account, ip)
         # Queues first: mail for an IP without them would have nowhere to go
         if ip.container:
             container_queues.create(ip.container)

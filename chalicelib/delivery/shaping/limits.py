@@ -45,7 +45,8 @@ def _of_host(path: str) -> int:
 
 def _processes() -> int:
     current = settings()
-    if current.delivery != "container":
+    # A container with a name may serve a stage whose other mail the function delivers
+    if current.delivery != "container" and not current.delivery_container:
         return 1
     return current.delivery_processes or _cores()
 

@@ -11,7 +11,7 @@ Pure: times are milliseconds since the epoch, and the state is a value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 BULK_MS: Final = 4_000
@@ -38,11 +38,19 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The state of one group: its next free slot, and who has had slots lately."""
+    """The state of one group: its next free slot, and who has had slots lately.
+
+    The slot is ``interval_ms`` behind the last one that was given out.
+    """
 
     next_ms: float = 0.0
     shares: Shares = field(default_factory=dict)
     revision: int = 0
+    interval_ms: float = 0.0
+
+    def next_at(self, rate: float) -> float:
+        """Return the next free slot at ``rate``, which may have changed since the last one."""
+        return self.next_ms - self.interval_ms + (1000 / rate if self.interval_ms else 0.0)
 
 
 def reserve(
@@ -53,7 +61,7 @@ def reserve(
     shares = _recent(pace.shares, bucket)
     lane = _counted_as(lane, shares)
     interval = 1000 / rate
-    first = max(now_ms, pace.next_ms)
+    first = max(now_ms, pace.next_at(rate))
     granted = min(count, _slots(first, now_ms + BULK_MS, interval))
     for horizon, most in _privileges(shares, lane, bucket, rate * BUCKET_MS / 1000):
         granted = max(granted, min(count, most, _slots(first, now_ms + horizon, interval)))
@@ -62,9 +70,9 @@ def reserve(
         before, used = transmissions.get(lane.transmission, [bucket, 0])
         transmissions[lane.transmission] = [bucket, granted + (used if before == bucket else 0)]
     times = [first + number * interval for number in range(granted)]
-    return Pace(
-        first + granted * interval if granted else pace.next_ms, shares, pace.revision
-    ), times
+    if not granted:
+        return replace(pace, shares=shares), times
+    return Pace(first + granted * interval, shares, pace.revision, interval), times
 
 
 def _counted_as(lane: Lane, shares: Shares) -> Lane:
@@ -77,9 +85,9 @@ def _counted_as(lane: Lane, shares: Shares) -> Lane:
     return lane
 
 
-def wait_ms(pace: Pace, now_ms: float) -> float:
+def wait_ms(pace: Pace, rate: float, now_ms: float) -> float:
     """Return how long bulk mail waits at least until it finds a slot; 0 if it finds one now."""
-    return max(0.0, pace.next_ms - now_ms - BULK_MS)
+    return max(0.0, pace.next_at(rate) - now_ms - BULK_MS)
 
 
 def _slots(first: float, until: float, interval: float) -> int:

@@ -95,11 +95,13 @@ class Shaper:
         if pause and now_ms < pause.until_ms:
             return (pause.until_ms - now_ms) / 1000 + _jitter()
         pace = self._paces.get(_pace_path(path))
-        if pace is None or not pacing.wait_ms(pace, now_ms):
+        if pace is None:
             return 0.0
         group, _ = store.group_of_path(path)
         rate = backoff.rate_in_force(limits_of(group).rate, pause)
-        return self._hold(path, rate, 0, small=False).seconds if rate else 0.0
+        if not rate or not pacing.wait_ms(pace, rate, now_ms):
+            return 0.0
+        return self._hold(path, rate, 0, small=False).seconds
 
     def is_paused(self, path: str) -> bool:
         """Tell whether a path is paused, from what this process knows."""
@@ -159,12 +161,12 @@ class Shaper:
         """
         units, messages = self._backlog(path, count, small=small)
         pace = self._paces.get(_pace_path(path)) or Pace()
-        seconds = pacing.wait_ms(pace, clock.now_ms()) / 1000
+        seconds = pacing.wait_ms(pace, rate, clock.now_ms()) / 1000
+        lasts = max(seconds, messages / rate) > SHORT_WAIT
         questions = max(1.0, 2 * rate * units / messages)
         seconds = max(seconds, random.uniform(0, 2) * units / questions)
         group, _ = store.group_of_path(path)
         reason = internal("4.4.5", f"{rate:g} messages a second may leave for {group}")
-        lasts = messages / rate > SHORT_WAIT
         return Hold(path, reason, min(_LONGEST_WAIT, max(seconds, 1.0)), lasts)
 
     def _backlog(self, path: str, count: int, *, small: bool) -> tuple[int, int]:

@@ -92,6 +92,7 @@ def replace_pace(path: str, before: Pace, after: Pace) -> Pace | None:
         "pk": f"pace#{path}",
         "sk": "pace",
         "next_ms": after.next_ms,
+        "interval_ms": after.interval_ms,
         "shares": after.shares,
         "revision": before.revision + 1,
         "expires": int(clock.now()) + _DAY,
@@ -106,7 +107,12 @@ def replace_pace(path: str, before: Pace, after: Pace) -> Pace | None:
 def _pace_from(item: Item | None) -> Pace:
     if not item:
         return Pace()
-    return Pace(float(item["next_ms"]), item["shares"], int(item["revision"]))
+    return Pace(
+        float(item["next_ms"]),
+        item["shares"],
+        int(item["revision"]),
+        float(item.get("interval_ms", 0)),
+    )
 
 
 def put_pause(pause: Pause) -> bool:

@@ -36,6 +36,19 @@ def test_the_error_of_a_wrong_number_names_the_setting(text: str) -> None:
         load({"CHUNK_RECIPIENTS": text})
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("DELIVERY_PROCESSES", "-1"), ("DELIVERY_CONTAINER", "east-small"), ("MX_PORT", "0")),
+        *(("DELIVERY_COMMIT_WIDTH", "0"), ("DELIVERY_CONNECTIONS", "0"), ("TRANSPORT", "foo")),
+        *(("DELIVERY_DOMAIN_CONNECTIONS", "0"), ("DELIVERY_UNITS", "0")),
+    ],
+)
+def test_a_value_with_which_nothing_could_be_delivered_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}='{text}' is not as its documentation says"):
+        load({name: text})
+
+
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "soon"])
 def test_a_time_that_is_no_finite_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="RETRY_BASE"):

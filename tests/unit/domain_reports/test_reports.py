@@ -307,6 +307,7 @@ def test_the_period_is_that_of_the_end_of_reports(client: Client, time: Clock) -
     assert messages(client, query="?from=2026-01-30T23:59&to=2026-01-31T00:00") == 10
     assert messages(client, query="?from=2026-01-31") == 0
     assert messages(client, query="?to=2026-01-30T23:59") == 0
+    assert messages(client, query="?from=1968-01-01&to=1969-01-01") == 0
     time.passes(8 * 86_400)
     assert messages(client) == 0
     assert messages(client, query="?from=2026-01-01") == 10

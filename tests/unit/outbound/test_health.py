@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -42,3 +44,11 @@ def test_a_new_start_forgets_earlier_processes() -> None:
     health.beat(0)
     health.expect(1)
     assert health.silent_processes() == [0]
+
+
+def test_a_container_with_a_wrong_setting_ends_with_one_line() -> None:
+    command = [sys.executable, "-m", "outbound"]
+    environment = os.environ | {"DELIVERY_PROCESSES": "-1"}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "DELIVERY_PROCESSES='-1' is not as its documentation says\n"

@@ -13,13 +13,24 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 @pytest.mark.parametrize(
-    ("delivery", "processes", "connections"),
-    [("function", "4", 10), ("container", "1", 10), ("container", "4", 2), ("container", "20", 1)],
+    ("delivery", "container", "processes", "connections"),
+    [
+        ("function", "", "4", 10),
+        ("function", "east", "4", 2),
+        ("container", "", "1", 10),
+        ("container", "", "4", 2),
+        ("container", "", "20", 1),
+    ],
 )
 def test_the_processes_of_a_container_share_connections(
-    monkeypatch: pytest.MonkeyPatch, delivery: str, processes: str, connections: int
+    monkeypatch: pytest.MonkeyPatch,
+    delivery: str,
+    container: str,
+    processes: str,
+    connections: int,
 ) -> None:
     monkeypatch.setenv("DELIVERY", delivery)
+    monkeypatch.setenv("DELIVERY_CONTAINER", container)
     monkeypatch.setenv("DELIVERY_PROCESSES", processes)
     settings.cache_clear()
     store.change_overrides(lambda before: before | {"example.net": Limits(10, 50)})

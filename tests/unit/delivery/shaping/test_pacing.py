@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +38,15 @@ def test_bulk_mail_reserves_no_further_than_its_horizon() -> None:
     assert slots[-1] <= NOW + BULK_MS
     assert len(slots) == BULK_MS / 200 + 1
     assert pacing.reserve(pace, 5, BULK, 1_000, NOW)[1] == []
-    assert pacing.wait_ms(pace, NOW) == 200
+    assert pacing.wait_ms(pace, 5, NOW) == 200
+
+
+@pytest.mark.parametrize("rate", [50, 0.5])
+def test_the_next_slot_is_as_far_behind_the_last_one_as_the_rate_in_force_says(rate: float) -> None:
+    pace, (last,) = pacing.reserve(Pace(), 1 / 600, BULK, 1, NOW)
+    pace, _ = pacing.reserve(pace, 1 / 600, BULK, 1, NOW + 1)
+    assert pacing.wait_ms(pace, 1 / 600, NOW) == 600_000 - BULK_MS
+    assert pacing.reserve(pace, rate, BULK, 1, NOW)[1] == [pytest.approx(last + 1000 / rate)]
 
 
 def test_another_account_finds_a_slot_behind_a_backlog() -> None:

@@ -64,6 +64,19 @@ def test_the_list_has_built_in_limits_and_those_of_the_operator(run: Run) -> Non
             ("set-provider-limits", "example.net", "--per-second", "-1"),
             "--per-second must be 0 or more, not -1",
         ),
+        (
+            ("set-provider-limits", "example.net", "--per-second", "nan"),
+            "--per-second must be 0 or more, not nan",
+        ),
+        (
+            ("set-provider-limits", "example.net", "--per-minute", "inf"),
+            "--per-minute must be from 0.001 to 1,000,000, not inf",
+        ),
+        (
+            ("set-provider-limits", "example.net", "--per-second", "1e-300"),
+            "--per-second must be from 0.001 to 1,000,000, not 1e-300",
+        ),
+        (("set-provider-limits", "a|b", "--per-second", "1"), "'a|b' is no domain"),
         (("remove-provider-limits", "example.net"), "no limits are set for example.net"),
     ],
 )

@@ -60,6 +60,7 @@ def test_the_options_of_a_sending_ip_are_stored(run: Any) -> None:
         (("add-sending-ip", "1", "192.0.2", "mta1.test"), "not an IP address"),
         (("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--pool", "x"), "no pool x"),
         (("add-sending-ip", "1", "192.0.2.5", "mta5.test"), "already"),
+        (("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--container", "n-small"), "container"),
         (("remove-sending-ip", "1", "192.0.2.9"), "no sending IP 192.0.2.9"),
         (("remove-sending-ip", "1", "nothing"), "not an IP address"),
     ],
@@ -70,6 +71,14 @@ def test_an_impossible_command_is_refused_with_the_reason(
     run("add-sending-ip", "1", "192.0.2.5", "mta5.test")
     assert output in run(*arguments, status=1)
     assert len(store.get(1).ips) == 1
+
+
+def test_no_queues_are_made_for_an_ip_that_is_refused(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container_queues, "create", lambda container: 1 / 0)
+    arguments = ("192.0.2.1", "mta1.test", "--container", "east", "--pool", "none")
+    assert "no pool none" in run("add-sending-ip", "1", *arguments, status=1)
 
 
 def test_an_ip_is_added_only_if_its_container_has_queues(
