@@ -292,10 +292,25 @@ def test_a_request_over_a_used_up_limit_is_refused_after_one_read() -> None:
     for process in range(5):
         meter_of(process).reserve(400, [])
     assert not reserve(1, 0)
-    read = meter_of(3)
     with aws_requests() as requests, pytest.raises(ApiError):
-        read.reserve(1, [])
-    assert [request.operation for request in requests] == ["GetItem"]
+        meter_of(3).reserve(1, [])
+    assert [request.operation for request in requests] == ["BatchGetItem"]
+
+
+@pytest.mark.cost
+@pytest.mark.parametrize(("recipients", "reads"), [(1, False), (2 * meter.MOST_ADVANCE, True)])
+def test_a_new_process_reads_the_counter_only_if_its_share_does_not_suffice(
+    recipients: int, reads: bool
+) -> None:
+    meter_of(0).reserve(1, [])
+    meter.clear_cache()
+    with aws_requests() as requests:
+        allowance = meter_of(0)
+        allowance.check(recipients)
+        allowance.reserve(recipients, [])
+    keys = str([request.parameters for request in requests if "Get" in request.operation])
+    assert ("usage#1#0" in keys) == reads
+    assert len(requests) == 2 + reads
 
 
 def test_a_share_is_not_used_under_other_limits_than_it_was_taken_under() -> None:
