@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from chalicelib.core import aws, invocations, shutdown
 from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Polling
 from chalicelib.core.settings import settings
@@ -37,7 +39,7 @@ class _Call:
 
 
 def run(number: int, lifeline: int) -> None:
-    """Consume both queues of this container; ``number`` is that of the process."""
+    """Consume the queues of this container; ``number`` is that of the process."""
     # Blocked before threads exist, so that only the wait below takes them. A handler could not set
     # an event: one signal soon after another would wait for the lock that the first one holds.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
@@ -60,7 +62,7 @@ def _consumers(number: int) -> list[Consumer]:
         "sqs",
         retries={"total_max_attempts": 1},
         read_timeout=LONG_POLL + 10,
-        max_pool_connections=2 * current.delivery_units,
+        max_pool_connections=3 * current.delivery_units,
     )
     polling = Polling(
         batch_size=1,
@@ -70,10 +72,19 @@ def _consumers(number: int) -> list[Consumer]:
     )
     return [
         Consumer(queue, partial(_deliver, queue), receiver, polling)
-        for small in (False, True)
-        for queue in [delivery_queues.queue_of(current.delivery_container, small=small)]
+        for queue in _queues(current.delivery_container)
         for _ in range(current.delivery_units)
     ]
+
+
+def _queues(container: str) -> list[str]:
+    """Return the queues of this container, without that of held back mail if it does not exist."""
+    name_of = delivery_queues.name_of
+    try:
+        held_queue = delivery_queues.queue_of(container, is_held=True)
+    except (BotoCoreError, ClientError):  # its consumers ask again until the cloud answers
+        held_queue = name_of(container, is_held=True)
+    return list(dict.fromkeys([name_of(container), name_of(container, small=True), held_queue]))
 
 
 def _deliver(queue: str, event: Json, context: Any) -> Json:

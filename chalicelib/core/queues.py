@@ -118,10 +118,21 @@ def _url(queue: str) -> str:
     return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
 
 
+@cache
+def exists(queue: str) -> bool:
+    """Tell whether there is a queue, as this process saw when it first asked."""
+    try:
+        _url(queue)
+    except aws.sqs().exceptions.QueueDoesNotExist:
+        return False
+    return True
+
+
 @caches.register
 def clear_cache() -> None:
     """Forget the queue addresses (tests switch endpoints)."""
     _url.cache_clear()
+    exists.cache_clear()
 
 
 def send(queue: str, works: Iterable[Work]) -> None:

@@ -273,7 +273,7 @@ class Settings:
         "",
         "Name of this delivery container: it sends from the sending IPs that were added with this"
         " name. Empty: it sends what names no container",
-        pattern="(?!.*-small$)[a-z0-9-]{0,30}",
+        pattern="(?!.*-(small|held)$)[a-z0-9-]{0,30}",
     )
     delivery_processes: int = _setting(
         0,
@@ -283,7 +283,7 @@ class Settings:
     delivery_units: int = _setting(
         8,
         "Work units of bulk mail that a process of a delivery container has in hand at a time, and"
-        " as many of small sends",
+        " as many of small sends and of mail that a provider's limits hold back",
         pattern=_POSITIVE,
     )
     transport: str = _setting(

@@ -79,9 +79,15 @@ def with_sending_ips(
     ]
 
 
-def queue(batch: DeliveryBatch, container: str = "", *, delay: float = 0.0) -> None:
-    """Queue a batch for a delivery container, to be seen after ``delay`` seconds."""
-    delivery_queues.send([to_work(batch, delay=delay)], container, small=batch.is_small)
+def queue(
+    batch: DeliveryBatch, container: str = "", *, delay: float = 0.0, is_held: bool = False
+) -> None:
+    """Queue a batch for a delivery container, to be seen after ``delay`` seconds.
+
+    ``is_held`` says that it waits for the limits of a provider.
+    """
+    work = to_work(batch, delay=delay)
+    delivery_queues.send([work], container, small=batch.is_small, is_held=is_held)
 
 
 def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:

@@ -2,8 +2,10 @@
 
 A function, or the delivery container without a name, consumes ``delivery``. A container with a name
 has queues of its own, ``container-<name>``: it sends from the addresses of its host. Where
-containers deliver, small sends have queues of their own, so that they do not wait behind bulk mail;
-a function delivers a small send when it has generated it.
+containers deliver, two kinds of mail have queues of their own, so that they do not wait behind bulk
+mail: small sends, and units that the limits of a provider hold back. Behind the backlog of others a
+unit would miss the slots that it waits for. A function delivers a small send when it has generated
+it, and no provider's limits hold back what it delivers.
 """
 
 from __future__ import annotations
@@ -16,14 +18,31 @@ from chalicelib.core.settings import settings
 
 QUEUE = "delivery"
 SMALL = "small-deliveries"
+HELD = "held-deliveries"
 OF_CONTAINERS = "container-"
 
 
-def queue_of(container: str, *, small: bool) -> str:
-    """Return the short name of the queue that ``container`` consumes (empty: without a name)."""
+def name_of(container: str, *, small: bool = False, is_held: bool = False) -> str:
+    """Return the short name of a queue that ``container`` consumes (empty: without a name).
+
+    ``small`` sends have one, whether or not they are held back, and other units that are held back
+    (``is_held``) have one.
+    """
     if container:
-        return f"{OF_CONTAINERS}{container}{'-small' if small else ''}"
-    return SMALL if small and settings().delivery == "container" else QUEUE
+        return f"{OF_CONTAINERS}{container}{'-small' if small else '-held' if is_held else ''}"
+    if settings().delivery != "container":
+        return QUEUE
+    return SMALL if small else HELD if is_held else QUEUE
+
+
+def queue_of(container: str, *, small: bool = False, is_held: bool = False) -> str:
+    """Return the short name of the queue for mail that ``container`` delivers.
+
+    Held back mail waits among bulk mail if it has no queue there: those of a named container were
+    created with its first sending IP, maybe by a version without that one.
+    """
+    queue = name_of(container, small=small, is_held=is_held)
+    return queue if not is_held or queues.exists(queue) else name_of(container, small=small)
 
 
 def is_reached_here(container: str) -> bool:
@@ -36,12 +55,18 @@ def delivers_at_once(container: str) -> bool:
     return not container and settings().delivery == "function"
 
 
-def send(works: Iterable[Work], container: str = "", *, small: bool = False) -> None:
+def send(
+    works: Iterable[Work], container: str = "", *, small: bool = False, is_held: bool = False
+) -> None:
     """Queue delivery batches for a container, or for who delivers what names none."""
-    queues.send(queue_of(container, small=small), works)
+    queues.send(queue_of(container, small=small, is_held=is_held), works)
 
 
-def send_again(message: Received, delay: float) -> None:
-    """Put a received message back on its queue, to be seen after ``delay`` seconds."""
+def send_again(message: Received, delay: float, *, is_held: bool = False) -> None:
+    """Put a received message back on a queue of this container, to be seen after ``delay`` seconds.
+
+    ``is_held`` says that it waits for the limits of a provider.
+    """
     small = message.head.get("small", False)
-    queues.send_again(queue_of(settings().delivery_container, small=small), message, delay)
+    container = settings().delivery_container
+    queues.send_again(queue_of(container, small=small, is_held=is_held), message, delay)

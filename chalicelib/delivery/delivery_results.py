@@ -30,11 +30,15 @@ _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A batch to queue for a delivery container, to be seen after ``delay`` seconds."""
+    """A batch to queue for a delivery container, to be seen after ``delay`` seconds.
+
+    ``is_held`` says that all its messages wait for the limits of their providers.
+    """
 
     batch: DeliveryBatch
     container: str
     delay: float = 0.0
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _continuation(
     paths = departures.paths if all_wait else ()
     rest = replace(batch, unit=batch.unit.continued, messages=messages, paths=paths)
     seconds = departures.seconds if all_wait else min(departures.seconds, _MOST_STUCK_SECONDS)
-    return Rest(rest, container, seconds if all_wait or is_stuck else 0.0)
+    return Rest(rest, container, seconds if all_wait or is_stuck else 0.0, all_wait)
 
 
 def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:

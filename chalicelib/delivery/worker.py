@@ -53,14 +53,21 @@ class NotAttempted(Exception):
     """No message of the unit could be attempted; it is to be tried after ``delay`` seconds.
 
     ``paths`` are those for which its messages wait, as their events have told. ``sending_ips`` are
-    those that were chosen for them, by recipient index.
+    those that were chosen for them, by recipient index. ``is_held`` says that they wait for the
+    limits of their providers.
     """
 
     def __init__(
-        self, delay: float, paths: tuple[str, ...], sending_ips: Mapping[int, str]
+        self,
+        delay: float,
+        paths: tuple[str, ...],
+        sending_ips: Mapping[int, str],
+        *,
+        is_held: bool,
     ) -> None:
         super().__init__()
         self.delay = delay
+        self.is_held = is_held
         self.paths = paths
         self.sending_ips = sending_ips
 
@@ -78,7 +85,7 @@ def deliver(message: Received) -> None:
     has_time = not delivery_results.is_expired(message.head["injected_ms"])
     paths = message.head.get("paths", ()) if has_time and not message.head.get("small") else ()
     if wait := min(map(shaper().wait_of, paths), default=0.0):
-        delivery_queues.send_again(message, wait)
+        delivery_queues.send_again(message, wait, is_held=True)
         return
     unit = delivery_batch.unit_of(message)
     lease = work_units.acquire(
@@ -92,7 +99,8 @@ def deliver(message: Received) -> None:
         try:
             _deliver(batch, lease, Reports())
         except NotAttempted as reason:
-            delivery_queues.send_again(_not_attempted(message, batch, reason), reason.delay)
+            again = _not_attempted(message, batch, reason)
+            delivery_queues.send_again(again, reason.delay, is_held=reason.is_held)
         except LeaseLost:
             # Not deleted and not failed: its other worker may rely on it, and may die as well
             _wait_for(message, lease)
@@ -109,7 +117,7 @@ def deliver_at_once(batch: DeliveryBatch, lease: Lease, reports: Reports | None 
     except NotAttempted as reason:
         messages = delivery_batch.with_sending_ips(batch.messages, reason.sending_ips)
         again = replace(batch, paths=reason.paths, messages=messages)
-        delivery_batch.queue(again, delay=reason.delay)
+        delivery_batch.queue(again, delay=reason.delay, is_held=reason.is_held)
 
 
 def _not_attempted(message: Received, batch: DeliveryBatch, reason: NotAttempted) -> Received:
@@ -242,7 +250,8 @@ def _give_up(
         raise commits.failure
     work_units.release(batch.unit, holder.lease)
     delay = settings().delivery_lease / _WAITS if commits.failure else planned.seconds
-    raise NotAttempted(delay, batch.paths or planned.paths, planned.sending_ips)
+    paths = batch.paths or planned.paths
+    raise NotAttempted(delay, paths, planned.sending_ips, is_held=bool(planned.holds))
 
 
 def _report(
@@ -280,4 +289,4 @@ def _report(
 def _queue_rest(rest: Sequence[Rest]) -> None:
     """Queue the batches that are still to be delivered."""
     for each in rest:
-        delivery_batch.queue(each.batch, each.container, delay=each.delay)
+        delivery_batch.queue(each.batch, each.container, delay=each.delay, is_held=each.is_held)

@@ -20,8 +20,8 @@ MOST_IPS: Final = 250
 
 _SMARTHOST = re.compile(r"(?:[\w.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}", re.ASCII)
 _SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
-# The queue for its small sends has the name of the other one with "-small"
-_CONTAINER = re.compile(r"(?!.*-small$)[a-z0-9-]{1,30}", re.ASCII)
+# Two of its queues have the name of the first one with "-small" and "-held"
+_CONTAINER = re.compile(r"(?!.*-(small|held)$)[a-z0-9-]{1,30}", re.ASCII)
 
 
 class Unsuitable(ValueError):

@@ -21,10 +21,11 @@ _COPIED = (
 
 
 def create(container: str) -> None:
-    """Create both queues of a container, if they do not exist; their dead letters are shared."""
-    for small in (False, True):
-        example = delivery_queues.SMALL if small else delivery_queues.QUEUE
-        _create_like(example, delivery_queues.queue_of(container, small=small))
+    """Create the queues of a container that do not exist; their dead letters are shared."""
+    name_of = delivery_queues.name_of
+    _create_like(delivery_queues.QUEUE, name_of(container))
+    _create_like(delivery_queues.SMALL, name_of(container, small=True))
+    _create_like(delivery_queues.HELD, name_of(container, is_held=True))
 
 
 def _create_like(example: str, queue: str) -> None:

@@ -33,7 +33,7 @@ _SENDS = ("queues.send", "queues.send_again")
 # The results of the calls that choose a queue; a name that ends with * begins the names of several
 _CHOICES = {
     "chalicelib.delivery.delivery_queues": {
-        "queue_of": ("delivery", "small-deliveries", "container-*")
+        "queue_of": ("delivery", "small-deliveries", "held-deliveries", "container-*")
     }
 }
 # Names of the core under which the calls above are looked for

@@ -64,7 +64,12 @@ def relay_statements(resources: Json) -> list[Json]:
 def delivery_container_statements(resources: Json) -> list[Json]:
     """Return the statements of the policy of the delivery containers, each with its own queues."""
     queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
-    names = (delivery_queues.QUEUE, delivery_queues.SMALL, f"{delivery_queues.OF_CONTAINERS}*")
+    names = (
+        delivery_queues.QUEUE,
+        delivery_queues.SMALL,
+        delivery_queues.HELD,
+        f"{delivery_queues.OF_CONTAINERS}*",
+    )
     consumed = [_queue_arn(name, queues) for name in names]
     access = access_of_folder("outbound")
     access.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue

@@ -85,7 +85,9 @@ HANDLERS: dict[str, Callable[[Any], Any]] = {
 }
 CONTAINER_HANDLERS = {
     "small-deliveries": deliver_in("", "small-deliveries"),
+    "held-deliveries": deliver_in("", "held-deliveries"),
     "container-east": deliver_in("east", "container-east"),
+    "container-east-held": deliver_in("east", "container-east-held"),
     "container-east-small": deliver_in("east", "container-east-small"),
 }
 MOST_ROUNDS = 400

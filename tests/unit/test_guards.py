@@ -261,7 +261,8 @@ def queue_names() -> set[str]:
 def test_every_queue_is_consumed() -> None:
     working = {name for name in queue_names() if not name.endswith("-dead")}
     assert working
-    assert {*application().QUEUE_HANDLERS, delivery_queues.SMALL} == working
+    of_containers = {delivery_queues.SMALL, delivery_queues.HELD}
+    assert {*application().QUEUE_HANDLERS, *of_containers} == working
 
 
 def test_every_queue_has_a_dead_letter_queue() -> None:

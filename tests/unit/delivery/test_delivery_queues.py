@@ -14,6 +14,7 @@ from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.route import first_container
 from chalicelib.delivery.worker import deliver
 from infrastructure.admin import container_queues
+from outbound import delivery_process
 from tests.fake_cloud import queued
 from tests.unit.delivery.examples import INJECTED, UNIT, batch_of
 from tests.unit.delivery.mail_host import MailHost
@@ -56,21 +57,34 @@ def batches_in(queue: str) -> list[DeliveryBatch]:
 
 
 @pytest.mark.parametrize(
-    ("delivery", "container", "small", "queue"),
+    ("delivery", "container", "kinds", "queue"),
     [
-        ("function", "", False, "delivery"),
-        ("function", "", True, "delivery"),
-        ("container", "", False, "delivery"),
-        ("container", "", True, "small-deliveries"),
-        ("function", "east", False, "container-east"),
-        ("container", "east", True, "container-east-small"),
+        ("function", "", {}, "delivery"),
+        ("function", "", {"small": True}, "delivery"),
+        ("function", "", {"is_held": True}, "delivery"),
+        ("container", "", {}, "delivery"),
+        ("container", "", {"small": True}, "small-deliveries"),
+        ("container", "", {"is_held": True}, "held-deliveries"),
+        ("container", "", {"small": True, "is_held": True}, "small-deliveries"),
+        ("function", "east", {}, "container-east"),
+        ("container", "east", {"small": True}, "container-east-small"),
+        ("function", "east", {"is_held": True}, "container-east-held"),
     ],
 )
 def test_the_queue_is_that_of_who_can_send_the_mail(
-    configure: Set, delivery: str, container: str, small: bool, queue: str
+    configure: Set, delivery: str, container: str, kinds: dict[str, bool], queue: str
 ) -> None:
     configure(DELIVERY=delivery)
-    assert delivery_queues.queue_of(container, small=small) == queue
+    container_queues.create("east")
+    assert delivery_queues.queue_of(container, **kinds) == queue
+
+
+def test_held_back_mail_waits_among_bulk_mail_at_a_container_of_an_earlier_version(
+    configure: Set,
+) -> None:
+    configure(DELIVERY="container", DELIVERY_CONTAINER="east")
+    assert delivery_queues.queue_of("east", is_held=True) == "container-east"
+    assert delivery_process._queues("east") == ["container-east", "container-east-small"]
 
 
 def test_a_small_send_waits_apart_from_bulk_mail_where_containers_deliver(configure: Set) -> None:
@@ -123,7 +137,8 @@ def test_the_queues_of_a_container_are_like_those_of_the_template() -> None:
     container_queues.create("east")
     container_queues.create("east")
     client = aws.sqs()
-    for queue, example in (("", "delivery"), ("-small", "small-deliveries")):
+    examples = {"": "delivery", "-small": "small-deliveries", "-held": "held-deliveries"}
+    for queue, example in examples.items():
         attributes, expected = (
             client.get_queue_attributes(
                 QueueUrl=client.get_queue_url(QueueName=settings().queue(name))["QueueUrl"],

@@ -29,7 +29,13 @@ def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_nam
     tables = {"config", "suppression", "transmissions", "messages"}
     tables |= {"events", "metrics", "webhooks"}
     queues = ("generation", "small-sends", "delivery", "events", "ingest")
-    queues += ("small-deliveries", "webhook-events", "webhook-batches", "event-exports")
+    queues += (
+        "small-deliveries",
+        "held-deliveries",
+        "webhook-events",
+        "webhook-batches",
+        "event-exports",
+    )
     names = local_cloud.client("dynamodb").list_tables()["TableNames"]
     assert names == sorted(settings().table(name) for name in tables)
     urls = local_cloud.client("sqs").list_queues()["QueueUrls"]

@@ -16,6 +16,7 @@ from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import Retry
 from chalicelib.delivery.shaping import groups, queue_page, shaper, store
 from chalicelib.delivery.shaping.providers import Limits
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.delivery.worker import deliver
 from chalicelib.events import stream
 from chalicelib.events.model import Event
@@ -59,8 +60,8 @@ def limit(**limits: float) -> None:
     store.change_overrides(lambda before: before | {"host.test": Limits(2, 20, **limits)})
 
 
-def received(count: int = 30, *, small: bool = False) -> Received:
-    batch = batch_of(count, 1, UNIT)
+def received(count: int = 30, *, small: bool = False, unit: WorkUnit = UNIT) -> Received:
+    batch = batch_of(count, 1, unit)
     batch = replace(batch, event=batch.event | {"ip_pool": "default"}, is_small=small)
     delivery_batch.queue(batch)
     return taken()
@@ -286,3 +287,32 @@ def test_a_tls_report_of_the_service_itself_leaves_as_one(account: int, host: Ma
         report.recipient: account == 0,
         message(1).recipient: False,
     }
+
+
+def test_what_is_held_back_does_not_wait_behind_the_mail_of_others(
+    monkeypatch: pytest.MonkeyPatch, host: MailHost
+) -> None:
+    """The rest of a unit, a unit of which nothing may leave yet, and one that comes again."""
+    monkeypatch.setenv("DELIVERY", "container")
+    settings.cache_clear()
+    limit(per_second=1)
+    assert queues_of_units(received(30)) == {"held-deliveries": [UNIT.continued.name]}
+    assert 0 < len(host.recipients) < 30
+    second = received(30, unit=replace(UNIT, name="1"))
+    assert queues_of_units(second) == {"held-deliveries": ["1"]}
+    again = replace(second, head=second.head | {"paths": [PATH]})
+    assert queues_of_units(again) == {"held-deliveries": ["1"]}
+
+
+def queues_of_units(message: Received) -> dict[str, list[str]]:
+    """Deliver a message; return the units that are queued for later, by queue."""
+    with aws_requests() as requests:
+        deliver(message)
+    units: dict[str, list[str]] = {}
+    for request in requests:
+        if request.operation == "SendMessage":
+            queue = request.parameters["QueueUrl"].partition("postfinch-test-")[2]
+            unit = queues.read(request.parameters["MessageBody"]).head.get("unit")
+            if unit:
+                units.setdefault(queue, []).append(unit)
+    return units
