@@ -13,9 +13,8 @@ from typing import Any
 
 from chalicelib.core import queues
 from chalicelib.core.queues import MalformedMessage, Received
-from chalicelib.delivery.reports import Reports
 from chalicelib.generation.worker import generate, generate_together
-from chalicelib.recording.at_once import ends_lull, record_at_once
+from chalicelib.recording.at_once import LoneReports, ends_lull
 from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding.seed_batches import SEED
 from chalicelib.transmissions.start import start
@@ -80,4 +79,4 @@ def _handle(message: Received) -> None:
 
 _one_by_one = queues.one_by_one(_handle)
 # Nothing else is being sent that could share writes with its events
-_alone = queues.one_by_one(lambda message: generate(message, Reports(record_at_once)))
+_alone = queues.one_by_one(lambda message: generate(message, LoneReports()))

@@ -7,10 +7,11 @@ twice the write units of single writes, so with a journal in the table each unit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from chalicelib.core.combined_calls import CombinedCalls
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import Counts, WorkUnit
@@ -19,14 +20,18 @@ from chalicelib.events.model import Event
 
 
 class Reports:
-    """The reports of one unit; ``emit`` takes the events of its outcomes in place of the queue."""
+    """The reports of one unit."""
 
-    def __init__(self, emit: Callable[[Sequence[Event]], None] | None = None) -> None:
-        self._emit_elsewhere = emit
+    def store(self, events: Sequence[Event], record: tuple[Table, Item]) -> bool:
+        """Store the record of an outcome and its events in one request, if that saves one.
+
+        Returns ``False`` if the outcome is to be recorded alone. The events are emitted later.
+        """
+        return False
 
     def emit(self, events: Sequence[Event]) -> None:
         """Emit the events of the unit's outcomes."""
-        (self._emit_elsewhere or stream.emit)(events)
+        stream.emit(events)
 
     def complete(self, unit: WorkUnit, counts: Counts) -> None:
         """Record that the unit is completed."""
@@ -58,7 +63,6 @@ class _Member(Reports):
     def __init__(
         self, emit: CombinedCalls[Event], complete: CombinedCalls[tuple[WorkUnit, Counts]] | None
     ) -> None:
-        super().__init__()
         self._emit, self._complete = emit, complete
         self._has_emitted = self._has_completed = False
 

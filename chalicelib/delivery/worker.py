@@ -10,6 +10,7 @@ This is the consumer of the ``delivery`` queue. It may get a batch twice, and it
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from chalicelib.core import clock, queues
+from chalicelib.core.dynamo import Item
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import (
@@ -106,14 +108,16 @@ def deliver(message: Received) -> None:
             _wait_for(message, lease)
 
 
-def deliver_at_once(batch: DeliveryBatch, lease: Lease, reports: Reports | None = None) -> None:
-    """Deliver a batch under the lease on its unit.
+def deliver_at_once(
+    batch: DeliveryBatch, lease: Lease, reports: Reports | None = None, record: Item | None = None
+) -> None:
+    """Deliver a batch under the lease on its unit; ``record`` is that of a single message.
 
     A worker that generated the only chunk of a transmission calls this itself: such messages do not
     wait behind bulk mail, unless they cannot be attempted now.
     """
     try:
-        _deliver(batch, lease, reports or Reports())
+        _deliver(batch, lease, reports or Reports(), record)
     except NotAttempted as reason:
         messages = delivery_batch.with_sending_ips(batch.messages, reason.sending_ips)
         again = replace(batch, paths=reason.paths, messages=messages)
@@ -143,17 +147,20 @@ def _wait_for(message: Received, lease: Lease) -> None:
     delivery_queues.send_again(again, settings().delivery_lease / _WAITS)
 
 
-def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
+def _deliver(
+    batch: DeliveryBatch, lease: Lease, reports: Reports, record: Item | None = None
+) -> None:
     """Attempt the messages of a batch and report their outcomes.
 
     Raises :class:`NotAttempted` and :class:`LeaseLost`.
     """
     holder = LeaseHolder(batch.unit, lease)
-    journal = open_journal(batch.unit)
+    injections = delivery_results.injections_of(batch)
+    write = _outcome_writer(batch, holder, reports, injections, record) if record else None
+    journal = open_journal(batch.unit, write)
     commits = UnitCommits(journal, holder.renew)
     completed = False
     try:
-        injections = delivery_results.injections_of(batch)
 
         def emit_injections() -> None:
             try:
@@ -175,6 +182,27 @@ def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
         completed = True
     finally:
         journal.close(completed=completed)
+
+
+def _outcome_writer(
+    batch: DeliveryBatch,
+    holder: LeaseHolder,
+    reports: Reports,
+    injections: Sequence[Event],
+    record: Item,
+) -> Callable[[str], None]:
+    """Return what records the outcome of a single message, with its events if that is one request.
+
+    ``record`` is what its unit's record holds.
+    """
+
+    def write(outcome: str) -> None:
+        results = delivery_results.results_of(batch, {0: json.loads(outcome)})
+        new_record = work_units.with_outcome(record, holder.lease, outcome)
+        if not reports.store([*injections, *results.events], new_record):
+            work_units.record_outcome(batch.unit, outcome)
+
+    return write
 
 
 @contextmanager

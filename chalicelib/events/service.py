@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from chalicelib.core.dynamo import Item
+from chalicelib.core import dynamo
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import search
@@ -17,10 +18,11 @@ from chalicelib.events.positions import Window, position
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 
 
-def put_all(events: Sequence[Event]) -> None:
+def put_all(events: Sequence[Event], *, along: Sequence[tuple[Table, Item]] = ()) -> None:
     """Store events (of any accounts) of the types that searches find; ignore the others.
 
-    A hundred events of one transmission take 103 items in 5 requests.
+    A hundred events of one transmission take 103 items in 5 requests. The items ``along`` are
+    written by the first request.
     """
     unique = {(event["customer_id"], event["event_id"]): event for event in events}.values()
     visible = sorted((event for event in unique if not _is_hidden(event)), key=position)
@@ -31,7 +33,8 @@ def put_all(events: Sequence[Event]) -> None:
         items.append(item)
         entries += needed
     new = day_index.unwritten(entries)
-    blocks.table.write_all([*items, *(entry.item() for entry in new)])
+    items += [entry.item() for entry in new]
+    dynamo.write_all([*along, *((blocks.table, item) for item in items)])
     day_index.remember(new)
 
 

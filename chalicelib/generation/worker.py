@@ -200,7 +200,7 @@ def _hand_on(
     _sample_messages(chunk, batch.messages)
     stream.emit(generated_chunk.events)
     if batch.messages and generation.lease:
-        deliver_at_once(batch, generation.lease, reports)
+        deliver_at_once(batch, generation.lease, reports, generation.record)
     elif batch.messages:
         delivery_batch.queue(batch, first_container(batch))
     else:

@@ -6,6 +6,7 @@ function call to it, so its worker does what the consumer of the queue would do.
 
 - The queue message of the send is not deleted before that, and its outcome is recorded. A worker
   that dies is followed by one that finds the outcome and emits the same events.
+- Where the outcome is recorded in a table, the request that records it stores the events as well.
 - If recording fails, the events go to the queue, whose consumer tries again.
 - Events may be recorded twice in this way and are counted once, as always (``deduplication``).
 """
@@ -18,8 +19,10 @@ from collections.abc import Sequence
 from math import inf
 
 from chalicelib.core import caches, clock
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
-from chalicelib.events import stream
+from chalicelib.delivery.reports import Reports
+from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.recording.worker import record
 
@@ -43,16 +46,34 @@ def ends_lull() -> bool:
     return pause > max(SHORTEST_LULL, settings().events_window)
 
 
-def record_at_once(events: Sequence[Event]) -> None:
-    """Record a few events, or put them on the queue if that fails or if they are many."""
-    if len(events) <= _MOST_EVENTS:
+class LoneReports(Reports):
+    """The reports of a unit that is sent alone, after a lull."""
+
+    def __init__(self) -> None:
+        self._stored_ids: frozenset[str] = frozenset()
+
+    def store(self, events: Sequence[Event], record: tuple[Table, Item]) -> bool:
+        """Store the record of an outcome and its events in one request; ``False`` if that fails."""
         try:
-            record(events)
-        except Exception:
-            _log.warning("events that could not be recorded at once are queued", exc_info=True)
-        else:
-            return
-    stream.emit(events)
+            service.put_all(events, along=[record])
+        except Exception:  # the outcome must not be lost because of the events
+            _log.warning("an outcome is recorded without its events", exc_info=True)
+            return False
+        self._stored_ids = frozenset(event["event_id"] for event in events)
+        return True
+
+    def emit(self, events: Sequence[Event]) -> None:
+        """Record a few events, or put them on the queue if that fails or if they are many."""
+        if len(events) <= _MOST_EVENTS:
+            try:
+                record(
+                    events, are_stored=self._stored_ids.issuperset(e["event_id"] for e in events)
+                )
+            except Exception:
+                _log.warning("events that could not be recorded at once are queued", exc_info=True)
+            else:
+                return
+        stream.emit(events)
 
 
 @caches.register

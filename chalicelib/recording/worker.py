@@ -36,15 +36,16 @@ def record_batch(event: dict[str, Any]) -> dict[str, Any]:
     return queues.consume(stream.QUEUE, event, queues.all_together(_record_all))
 
 
-def record(events: Iterable[Event]) -> None:
-    """Store events, apply their effects, and count each one once."""
+def record(events: Iterable[Event], *, are_stored: bool = False) -> None:
+    """Store events unless they ``are_stored``, apply their effects, and count each one once."""
     events = _distinct(events)
     contexts, suppressions = _read_ahead(events)
     records = _records(events, contexts)
     events = _unrecorded(events, records)
     events = _complete(events, contexts, records)
     events = without_suppressed_opens(events, suppressions)
-    service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
+    if not are_stored:
+        service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)
     webhooks.collect(events)

@@ -16,7 +16,7 @@ from chalicelib.core.dynamo.conflicts import (
     retry_conflicts,
     update_record,
 )
-from chalicelib.core.dynamo.table import Page, Table, TableKeys, batch_get
+from chalicelib.core.dynamo.table import Page, Table, TableKeys, batch_get, write_all
 from chalicelib.core.dynamo.transactions import (
     Write,
     delete,
@@ -51,4 +51,5 @@ __all__ = [
     "update",
     "update_record",
     "write",
+    "write_all",
 ]

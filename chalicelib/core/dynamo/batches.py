@@ -14,12 +14,15 @@ READ_BATCH: Final = 100
 WRITE_BATCH: Final = 25
 
 
-def write_batches(table: str, items: Sequence[Item], deletions: Sequence[Key]) -> None:
-    """Write and delete items of one table, 25 a request; ``table`` is its full name."""
-    requests: list[Any] = [{"PutRequest": {"Item": encode_item(item)}} for item in items]
-    requests += [{"DeleteRequest": {"Key": encode_key(*key)}} for key in deletions]
+def write_batches(items: Sequence[tuple[str, Item]], deletions: Sequence[tuple[str, Key]]) -> None:
+    """Write and delete items, each with its table's full name, 25 a request, in their order."""
+    requests = [(table, {"PutRequest": {"Item": encode_item(item)}}) for table, item in items]
+    requests += [(table, {"DeleteRequest": {"Key": encode_key(*key)}}) for table, key in deletions]
     for start in range(0, len(requests), WRITE_BATCH):
-        _write_batch({table: requests[start : start + WRITE_BATCH]})
+        batch: dict[str, list[Any]] = {}
+        for table, request in requests[start : start + WRITE_BATCH]:
+            batch.setdefault(table, []).append(request)
+        _write_batch(batch)
 
 
 def read_batches(

@@ -157,7 +157,8 @@ class Table:
 
     def write_all(self, items: Sequence[Item], *, delete: Sequence[Key] = ()) -> None:
         """Write and delete many items, 25 a request, without conditions."""
-        write_batches(self.name, items, delete)
+        deletions = [(self.name, key) for key in delete]
+        write_batches([(self.name, item) for item in items], deletions)
 
     def get_all(self, keys: Iterable[Key], *, consistent: bool = False) -> list[Item]:
         """Return the items that exist among ``keys`` (no duplicates), 100 a request, unordered."""
@@ -172,6 +173,11 @@ class TableKeys:
     table: Table
     keys: Sequence[Key]
     consistent: bool = False
+
+
+def write_all(items: Sequence[tuple[Table, Item]]) -> None:
+    """Write items of any tables, 25 a request, without conditions and in their order."""
+    write_batches([(table.name, item) for table, item in items], [])
 
 
 def batch_get(requests: Sequence[TableKeys]) -> list[dict[Key, Item]]:

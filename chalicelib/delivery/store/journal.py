@@ -19,7 +19,8 @@ Access patterns of ``messages``:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -66,12 +67,17 @@ class Journal(Protocol):
         ...
 
 
-def open_journal(unit: WorkUnit) -> Journal:
-    """Return the journal of ``unit``, of the kind that the settings ask for."""
+def open_journal(unit: WorkUnit, write: Callable[[str], None] | None = None) -> Journal:
+    """Return the journal of ``unit``, of the kind that the settings ask for.
+
+    ``write`` records the outcome of a single message in its unit's record.
+    """
     directory = settings().delivery_journal
     if directory:
         return FileJournal(Path(directory), unit)
-    return RecordJournal(unit) if unit.is_single else TableJournal(unit)
+    if unit.is_single:
+        return RecordJournal(unit, write or partial(work_units.record_outcome, unit))
+    return TableJournal(unit)
 
 
 def attempted_messages(unit: WorkUnit) -> Collection[int]:
@@ -128,8 +134,9 @@ class RecordJournal:
 
     lasts = True
 
-    def __init__(self, unit: WorkUnit) -> None:
+    def __init__(self, unit: WorkUnit, write: Callable[[str], None]) -> None:
         self._unit = unit
+        self._write = write
 
     def entries(self, *, first: bool) -> dict[int, Entry]:
         """Read the unit's record. A unit without an earlier lease has no outcome."""
@@ -141,7 +148,7 @@ class RecordJournal:
 
     def record(self, index: int, entry: Entry) -> None:
         """Add the outcome to the unit's record; the only message has the index 0."""
-        work_units.record_outcome(self._unit, json.dumps(entry, separators=(",", ":")))
+        self._write(json.dumps(entry, separators=(",", ":")))
 
     def close(self, *, completed: bool) -> None:
         """Do nothing: the outcome stays with the record."""

@@ -146,11 +146,13 @@ class Generation:
     """The record of a unit's generation.
 
     ``injected_ms`` is the time of the first generation, which counts. ``lease`` is there if the
-    worker that generated the unit is to deliver it as well.
+    worker that generated the unit is to deliver it as well, and ``record`` is what was stored of a
+    single message.
     """
 
     injected_ms: int
     lease: Lease | None = None
+    record: Item | None = None
 
 
 def record_generation(
@@ -167,12 +169,12 @@ def record_generation(
     lease = _new_lease()
     if to_deliver:
         record["lease"] = lease.expires_at
-    if unit.is_single and context:
-        existing = _create({**context, **record, "messages": 1, "failed": 0}, None)
-    else:
-        existing = _create(record, context)
+    is_single = unit.is_single and context is not None
+    if is_single:
+        record = {**(context or {}), **record, "messages": 1, "failed": 0}
+    existing = _create(record, None if is_single else context)
     if existing is None:
-        return Generation(injected_ms, lease if to_deliver else None)
+        return Generation(injected_ms, lease if to_deliver else None, record if is_single else None)
     if existing.get("done"):
         return None
     if unit.is_single and "injected_at" not in existing:
@@ -311,6 +313,15 @@ def complete_all(units: Sequence[tuple[WorkUnit, Counts]]) -> None:
 def _completion(counts: Counts) -> Item:
     messages, failed = counts
     return {"yes": True, "messages": messages, "failed": failed}
+
+
+def with_outcome(record: Item, lease: Lease, outcome: str) -> tuple[Table, Item]:
+    """Return the record of a single message with its outcome, as its worker may store it.
+
+    While the worker has the lease, nobody else changes the record: an erasure finds the message by
+    its events, which are stored later.
+    """
+    return _messages, record | {"lease": lease.expires_at, "outcome": outcome}
 
 
 def record_outcome(unit: WorkUnit, outcome: str) -> None:

@@ -218,8 +218,8 @@ class TestDelivering:
         bodies = ["nonsense", body(), body(batch_from(2, other))]
         real = worker.open_journal
 
-        def broken(unit: WorkUnit) -> Any:
-            return 1 / 0 if unit == UNIT else real(unit)
+        def broken(unit: WorkUnit, write: Any) -> Any:
+            return 1 / 0 if unit == UNIT else real(unit, write)
 
         monkeypatch.setattr(worker, "open_journal", broken)
         failed = deliver_batch(sqs_event(bodies))["batchItemFailures"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import clock
+from chalicelib.core import clock, dynamo
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks, search, service
@@ -177,7 +177,7 @@ def test_an_index_entry_that_could_not_be_written_is_written_at_the_next_try(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(blocks.table, "write_all", lambda *_: 1 / 0)
+        patch.setattr(dynamo, "write_all", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE)])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import queues
+from chalicelib.core import dynamo, queues
 from chalicelib.core.settings import settings
 from chalicelib.events import service, stream
 from chalicelib.events.positions import Window
 from chalicelib.generation_queue import send_small_batch
 from chalicelib.recording import at_once
-from chalicelib.recording.at_once import ends_lull, record_at_once
+from chalicelib.recording.at_once import LoneReports, ends_lull
 from chalicelib.recording.worker import record_batch
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
@@ -136,9 +136,7 @@ def test_a_repeated_send_is_recorded_once(time: Clock) -> None:
 
 @pytest.mark.cost
 @pytest.mark.parametrize("alone", [True, False])
-def test_a_lone_send_makes_one_request_between_its_outcome_and_its_stored_events(
-    alone: bool,
-) -> None:
+def test_a_lone_send_stores_its_outcome_and_its_events_in_one_request(alone: bool) -> None:
     messages = bodies(0)
     queues._url("events")
     if not alone:
@@ -146,15 +144,40 @@ def test_a_lone_send_makes_one_request_between_its_outcome_and_its_stored_events
     with aws_requests() as requests:
         send(messages)
     operations = [request.operation for request in requests]
-    assert operations[:3] == ["BatchGetItem", "PutItem", "UpdateItem"]
-    following = ["BatchWriteItem", "Query", "TransactWriteItems"] if alone else ["SendMessage"]
-    assert operations[3:] == following
+    assert operations[:2] == ["BatchGetItem", "PutItem"]
+    recording = ["BatchWriteItem", "Query", "TransactWriteItems"]
+    assert operations[2:] == (recording if alone else ["UpdateItem", "SendMessage"])
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+def test_an_outcome_that_cannot_be_stored_with_its_events_is_recorded_without_them(
+    failures: int, monkeypatch: pytest.MonkeyPatch, host: MailHost
+) -> None:
+    write_all, errors = dynamo.write_all, [ConnectionError()] * failures
+
+    def fail_at_first(items: Any) -> None:
+        if errors:
+            raise errors.pop()
+        write_all(items)
+
+    monkeypatch.setattr(dynamo, "write_all", fail_at_first)
+    messages = bodies(0)
+    with aws_requests() as requests:
+        send(messages)
+    assert "#outcome" in str(
+        [each.parameters for each in requests if each.operation == "UpdateItem"]
+    )
+    errors.clear()
+    for body in queued("events"):
+        record_batch(sqs_event([body]))
+    assert len(host.recipients) == 1
+    assert stored() == {"injection": 1, "delivery": 1}
 
 
 def test_events_are_either_recorded_or_queued(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_once, "record", lambda _: None)
-    record_at_once([event_at(NINE, 0)])
+    monkeypatch.setattr(at_once, "record", lambda _, **options: None)
+    LoneReports().emit([event_at(NINE, 0)])
     assert queued("events") == []
-    record_at_once([event_at(NINE, number) for number in range(11)])
+    LoneReports().emit([event_at(NINE, number) for number in range(11)])
     (message,) = queued("events")
     assert len(stream.decode(queues.read(message))) == 11
