@@ -85,6 +85,11 @@ def parents(name: str) -> tuple[str, ...]:
     return tuple(each for each in above if all(each.split(".")))
 
 
+def have_one_owner(name: str, other: str) -> bool:
+    """Tell whether two names have the same organizational domain (RFC 7489 3.2)."""
+    return (name, *parents(name))[-1] == (other, *parents(other))[-1]
+
+
 def is_within(name: str, other: str) -> bool:
     """Tell whether ``name`` is ``other`` or below it."""
     return name == other or name.endswith("." + other)

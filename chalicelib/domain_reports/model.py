@@ -9,7 +9,6 @@ from typing import Final
 DMARC: Final = "dmarc"
 TLS: Final = "tls"
 
-DMARC_LOCAL_PART: Final = "dmarc"
 TLS_LOCAL_PART: Final = "tlsrpt"
 
 NONE: Final = "none"

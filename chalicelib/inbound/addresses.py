@@ -18,12 +18,12 @@ from enum import Enum
 
 from chalicelib.core import config_cache
 from chalicelib.core.settings import settings
-from chalicelib.domain_reports.model import DMARC_LOCAL_PART, TLS_LOCAL_PART
-from chalicelib.sending_domains import return_path, store
+from chalicelib.domain_reports.model import TLS_LOCAL_PART
+from chalicelib.sending_domains import dmarc_record, return_path, store
 from chalicelib.tracking import unsubscribe
 
 FEEDBACK_LOCAL_PART = "fbl"
-DOMAIN_REPORT_LOCAL_PARTS = (DMARC_LOCAL_PART, TLS_LOCAL_PART)
+DOMAIN_REPORT_LOCAL_PARTS = (dmarc_record.LOCAL_PART, TLS_LOCAL_PART)
 
 _SIGNED = re.compile(
     r"\b(?:b\.[0-9a-f]{24}\.[0-9a-f]{4}|u\.[0-9a-f]{24})\.[a-z2-7]{16}\b", re.IGNORECASE | re.ASCII

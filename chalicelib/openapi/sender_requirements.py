@@ -18,7 +18,7 @@ _REMEDY: Final = record(
             "example": {
                 "type": "TXT",
                 "name": "_dmarc.example.com",
-                "value": "v=DMARC1; p=none; rua=mailto:postmaster@example.com",
+                "value": "v=DMARC1; p=none; rua=mailto:dmarc@bounces.example.com",
             },
         }
     ),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from chalicelib.core import dns
-from chalicelib.core.domain_names import parents
+from chalicelib.core.domain_names import have_one_owner
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.domain_reports.model import DMARC_LOCAL_PART
 from chalicelib.sender_requirements.dmarc import BadPolicy, DmarcRecord, find_record
 from chalicelib.sender_requirements.model import (
     DnsRecord,
@@ -22,6 +21,7 @@ from chalicelib.sender_requirements.rules import (
     DMARC,
     REPLIES,
 )
+from chalicelib.sending_domains.dmarc_record import dmarc_record, report_address
 from chalicelib.sending_domains.dns_checks import check_dkim as check_record
 from chalicelib.sending_domains.model import VALID, SendingDomain
 
@@ -88,19 +88,7 @@ def _check_dmarc(name: str, return_path: str, policy: DmarcRecord | None) -> Req
 
 
 def _dmarc_record(name: str, return_path: str) -> DnsRecord:
-    value = f"v=DMARC1; p=none; rua=mailto:{_report_address(name, return_path)}"
-    return DnsRecord("TXT", f"_dmarc.{name}", value)
-
-
-def _report_address(name: str, return_path: str) -> str:
-    """Return an address that reports about a domain may be sent to.
-
-    This service takes them at the return path. Reporters send none to a domain of another owner
-    unless that publishes a record (RFC 7489 7.1).
-    """
-    if _aligned(name, return_path, strict=False):
-        return f"{DMARC_LOCAL_PART}@{return_path}"
-    return f"postmaster@{name}"
+    return DnsRecord("TXT", f"_dmarc.{name}", dmarc_record(name, return_path))
 
 
 def _dmarc_advice(policy: DmarcRecord, name: str, return_path: str) -> Remedy | None:
@@ -109,7 +97,7 @@ def _dmarc_advice(policy: DmarcRecord, name: str, return_path: str) -> Remedy | 
     if policy.problem:
         return Remedy(f"repair {place}, which mail hosts read as p=none: {policy.problem}")
     if "mailto:" not in policy.tags.get("rua", ""):
-        address = _report_address(name, return_path)
+        address = report_address(name, return_path)
         return Remedy(f"add rua=mailto:{address} to {place} to receive reports about your mail")
     if policy.policy_for(name) == "none":
         return Remedy(
@@ -169,11 +157,7 @@ def _bounce_remedy(name: str, mail_domain: str) -> Remedy:
 def _aligned(name: str, other: str, *, strict: bool) -> bool:
     """Tell whether two domains are the same, or if not ``strict``, of one owner (RFC 7489 3.1)."""
     other = other.lower()
-    return name == other if strict else _owner(name) == _owner(other)
-
-
-def _owner(name: str) -> str:
-    return (name, *parents(name))[-1]
+    return name == other if strict else have_one_owner(name, other)
 
 
 def _matches(is_aligned: bool) -> str:

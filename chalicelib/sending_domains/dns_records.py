@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from chalicelib.dkim.dns_record import txt_record
-from chalicelib.sending_domains.lookup import is_enterprise, mail_domain
+from chalicelib.sending_domains.dmarc_record import dmarc_record
+from chalicelib.sending_domains.lookup import bounce_domain_for, is_enterprise, mail_domain
 from chalicelib.sending_domains.model import SendingDomain
 
 Json = dict[str, Any]
@@ -17,10 +18,11 @@ PURPOSES = ("dkim", "cname", "mx", "dmarc")
 def dns_records(domain: SendingDomain) -> Iterator[Json]:
     """Yield each record: purpose, type, name, value, and whether sending needs it.
 
-    ``cname`` and ``mx`` make the domain a bounce domain; one of them is enough. ``dmarc`` is the
-    weakest policy that mailbox providers ask bulk senders for, and is not checked.
+    ``cname`` and ``mx`` make the domain a bounce domain; one of them is enough. ``dmarc`` is not
+    checked.
     """
     name, target = domain.domain, mail_domain(domain.account_id)
+    return_path = bounce_domain_for(domain.account_id, domain.subaccount_id, sending=domain)
     if key := domain.dkim:
         yield _record("dkim", "TXT", key.record_name, txt_record(key.public), domain, needed=True)
     yield _record("cname", "CNAME", name, target, domain)
@@ -30,7 +32,7 @@ def dns_records(domain: SendingDomain) -> Iterator[Json]:
         "purpose": "dmarc",
         "type": "TXT",
         "name": f"_dmarc.{name}",
-        "value": "v=DMARC1; p=none",
+        "value": dmarc_record(name, return_path),
         "required": False,
     }
 

@@ -18,8 +18,9 @@ from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store
+from chalicelib.sending_domains.dmarc_record import dmarc_record
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.lookup import mail_domain
+from chalicelib.sending_domains.lookup import bounce_domain_for, mail_domain
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import cname_target
@@ -117,7 +118,8 @@ def _mail_records(domain: SendingDomain) -> Records:
 def _dmarc_records(domain: SendingDomain | None) -> Records | None:
     if domain is None or _is_broken(domain.domain):
         return None
-    return [("TXT", f"v=DMARC1; p=none; rua=mailto:postmaster@{domain.domain}")]
+    owner = domain.account_id, domain.subaccount_id
+    return [("TXT", dmarc_record(domain.domain, bounce_domain_for(*owner, sending=domain)))]
 
 
 def _tracking_records(name: str) -> Records:

@@ -83,7 +83,7 @@ def test_an_empty_zone_meets_none_of_the_rules_about_records(client: Client, zon
         "dmarc": {
             "type": "TXT",
             "name": f"_dmarc.{NAME}",
-            "value": f"v=DMARC1; p=none; rua=mailto:postmaster@{NAME}",
+            "value": f"v=DMARC1; p=none; rua=mailto:dmarc@bounces.{NAME}",
         },
     }
 

@@ -47,7 +47,7 @@ def test_the_records_are_those_that_verification_looks_for(client: Client) -> No
         "dmarc": {
             "type": "TXT",
             "name": f"_dmarc.{NAME}",
-            "value": "v=DMARC1; p=none",
+            "value": f"v=DMARC1; p=none; rua=mailto:dmarc@bounces.{NAME}",
             "required": False,
         },
     }
