@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from postfinch import locations
 from postfinch.locations import service_root
 
 #: The runtime writes this file into its data directory once mail can be sent, and removes it again
@@ -32,6 +34,14 @@ class LocalService:
     authority: str = ""
 
 
+class SeveralServices(Exception):
+    """Several services run, and nothing says which one is meant."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        names = ", ".join(map(str, folders))
+        super().__init__(f"several services run: choose one by DATA_DIR ({names})")
+
+
 def find(data_dir: Path) -> LocalService | None:
     """Return the service that runs on a data directory."""
     try:
@@ -42,6 +52,32 @@ def find(data_dir: Path) -> LocalService | None:
     except (OSError, ValueError, KeyError):
         return None
     return LocalService(**address)
+
+
+def running_folder() -> Path:
+    """Return the data directory of the running service that commands use.
+
+    It is that of :func:`locations.data_dir`, if it was chosen or if its service runs, else that of
+    the only other service of this user. Raises :class:`SeveralServices` if there are several.
+    """
+    folder = locations.data_dir()
+    if os.environ.get("DATA_DIR") or find(folder):
+        return folder
+    others = listed()
+    if len(others) > 1:
+        raise SeveralServices(sorted(others))
+    return next(iter(others), folder)
+
+
+def listed() -> dict[Path, LocalService]:
+    """Return the running services that this user started, by data directory."""
+    services: dict[Path, LocalService] = {}
+    for entry in locations.services_folder().glob("*.txt"):
+        with suppress(OSError):  # a service stops at this moment
+            folder = Path(entry.read_text(encoding="utf-8"))
+            if service := find(folder):
+                services[folder] = service
+    return services
 
 
 def command() -> list[str]:

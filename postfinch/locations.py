@@ -36,6 +36,11 @@ def data_dir() -> Path:
     return platformdirs.user_data_path("postfinch") if root.parent == _PACKAGE else root / ".local"
 
 
+def services_folder() -> Path:
+    """Return the folder in which running services list their data directories."""
+    return platformdirs.user_state_path("postfinch") / "services"
+
+
 def profiles_file() -> Path:
     """Return the file with the profiles of stages."""
     return platformdirs.user_config_path("postfinch") / "profiles.toml"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postfinch import local_service, locations
+from postfinch.local_service import SeveralServices
 
 LOCAL = "local"
 
@@ -84,7 +85,10 @@ def write(path: Path, profiles: dict[str, Profile]) -> None:
 
 
 def _local() -> Profile:
-    folder = locations.data_dir()
+    try:
+        folder = local_service.running_folder()
+    except SeveralServices as error:
+        raise NoProfile(str(error)) from None
     service = local_service.find(folder)
     if service is None:
         raise NoProfile(

@@ -90,12 +90,14 @@ def _running(url: str) -> LocalService:
     from urllib.parse import urlsplit
 
     from postfinch import locations
-    from postfinch.local_service import LocalService, find
+    from postfinch.local_service import LocalService, find, listed
 
     environ, parts = os.environ, urlsplit(url)
-    own = find(locations.data_dir())
-    if own is None or urlsplit(own.api_url).port != parts.port or parts.hostname not in _HERE:
-        own = LocalService(url.rstrip("/"), "", parts.hostname or "localhost", 2525)
+    own = LocalService(url.rstrip("/"), "", parts.hostname or "localhost", 2525)
+    for each in (find(locations.data_dir()), *listed().values()):
+        if each and urlsplit(each.api_url).port == parts.port and parts.hostname in _HERE:
+            own = each
+            break
     return replace(
         own,
         api_key=environ.get("POSTFINCH_API_KEY") or own.api_key,

@@ -35,6 +35,12 @@ SUBACCOUNT_HEADERS: Final = ("x-svc-subaccount", "x-msys-subaccount")
 INJECT: Final = "smtp/inject"
 
 _LONGEST_KEY = 512
+_LONGEST_SCHEME = 20
+_NO_SCHEME = (
+    "the value of Authorization is the API key itself, without '{scheme}' before it; or Basic with"
+    " the API key as the user name"
+)
+_BASIC = "with Basic, the API key is the user name, and the password is empty"
 
 
 def authenticate(request: Request, *, subaccount_header: bool = True) -> Caller:
@@ -68,17 +74,21 @@ def sender_again(key_id: str, subaccount: int | None, peer_ip: str) -> Caller:
 def read_key(header: str) -> str:
     """Return the key in an ``Authorization`` value: the raw key, or Basic's user name (spec 5.1).
 
-    With Basic the password must be empty. Anything else gives the empty string.
+    A value of another form raises ``Unauthorized``, with what to write instead.
     """
     header = header.strip()
-    scheme, _, rest = header.partition(" ")
-    if scheme.lower() != "basic":
+    scheme, blank, rest = header.partition(" ")
+    if not blank:
         return header
+    if scheme.lower() != "basic":
+        raise Unauthorized(_NO_SCHEME.format(scheme=scheme[:_LONGEST_SCHEME]))
     try:
         user, _, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
     except ValueError:
-        return ""
-    return "" if password else user
+        raise Unauthorized(_BASIC) from None
+    if password or not user:
+        raise Unauthorized(_BASIC)
+    return user
 
 
 def _sender(key_id: str, subaccount: int | None, peer_ip: str) -> Caller:

@@ -89,12 +89,16 @@ class ApiErrors(ServiceError):
 
 
 class Unauthorized(ApiError):
-    """The request has no API key, or none that is valid (spec 5.5)."""
+    """The request has no API key, or none that is valid (spec 5.5).
 
-    def __init__(self) -> None:
+    ``description`` says what to write where the header has another form than an API key.
+    """
+
+    def __init__(self, description: str | None = None) -> None:
         # RFC 9110 11.6.1 wants a challenge. `Basic` would make a browser show its password window
         # in front of a page whose script sent a wrong key, so another scheme is named.
-        super().__init__(401, "Unauthorized.", headers={"WWW-Authenticate": 'Key realm="api"'})
+        challenge = {"WWW-Authenticate": 'Key realm="api"'}
+        super().__init__(401, "Unauthorized.", description=description, headers=challenge)
 
 
 class Forbidden(ApiError):

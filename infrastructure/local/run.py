@@ -10,22 +10,19 @@ cannot work.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates
-from infrastructure.local.health import ADDRESS_FILE
+from infrastructure.local.address_file import address_file
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
-from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,27 +200,6 @@ def _tls_addresses(config: LocalConfig) -> str:
     https = f"https://localhost:{config.api_tls_port}" if config.api_tls_port else ""
     smtps = f"smtps://localhost:{config.smtp_tls_port}" if config.smtp_tls_port else ""
     return " and ".join(filter(None, (https, smtps))) or "off"
-
-
-@contextmanager
-def address_file(config: LocalConfig) -> Iterator[None]:
-    """Tell this user's other programs where the service is, in a file that the block has."""
-    path = config.data_dir / ADDRESS_FILE
-    address = {
-        "api_url": config.public_url,
-        "api_key": config.api_key,
-        "smtp_host": "localhost",
-        "smtp_port": config.smtp_port,
-        "api_tls_port": config.api_tls_port,
-        "smtp_tls_port": config.smtp_tls_port,
-        "authority": str(certificates.files(config.data_dir).authority),
-        "pid": os.getpid(),
-    }
-    replace_private(path, json.dumps(address))
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

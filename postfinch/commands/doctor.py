@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import typer
 
-from postfinch import local_service, locations, profiles
+from postfinch import local_service, profiles
 from postfinch.checkup import check_machine, check_service, check_smtp
 from postfinch.commands.options import JsonOption, ProfileOption
 from postfinch.commands.output import fail, write_json, write_line
 from postfinch.findings import OK, PROBLEM, WARNING, Finding
 from postfinch.http_api import Api
+from postfinch.local_service import SeveralServices
 from postfinch.profiles import LOCAL, NoProfile
 
 _PORTS = {"API_PORT": 8080, "SMTP_PORT": 2525}
@@ -37,7 +38,10 @@ def doctor(profile: ProfileOption = None, as_json: JsonOption = False) -> None:
 
 
 def _findings(profile: str | None) -> Iterator[Finding]:
-    folder = locations.data_dir()
+    try:
+        folder = local_service.running_folder()
+    except SeveralServices as error:
+        fail(str(error), 2)
     service = local_service.find(folder)
     try:
         target = profiles.choose(profile)

@@ -8,7 +8,9 @@ from typing import Final
 
 import typer
 
-from postfinch import local_service, locations
+from postfinch import local_service
+from postfinch.commands.output import fail
+from postfinch.local_service import SeveralServices
 
 #: The tools read all options themselves, ``--help`` as well
 PASSED_THROUGH: Final = {
@@ -37,6 +39,10 @@ def deploy(context: typer.Context) -> None:
 
 def _become(module: str, context: typer.Context) -> None:
     """Let a module of the service take the place of this process."""
-    environment = local_service.environment(os.environ, locations.data_dir())
+    try:
+        folder = local_service.running_folder()
+    except SeveralServices as error:
+        fail(str(error), 2)
+    environment = local_service.environment(os.environ, folder)
     environment["COMMAND_NAME"] = f"postfinch {context.info_name}"
     os.execve(sys.executable, [sys.executable, "-m", module, *context.args], environment)

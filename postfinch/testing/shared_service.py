@@ -75,6 +75,8 @@ class SharedService:
         caller = {name: os.environ[name] for name in _INHERITED & os.environ.keys()}
         environment = local_service.environment(caller | _free_ports(), self._data_dir)
         environment |= self._settings
+        # Listed for nobody else: commands in other terminals do not mean this service
+        environment["XDG_STATE_HOME"] = str(self._folder)
         output = self._folder / "service.log"
         with output.open("wb") as log:
             self._started = process = subprocess.Popen(

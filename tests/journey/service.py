@@ -115,6 +115,7 @@ class Service:
             "SMTP_PORT": str(self.smtp_port),
             "API_KEY": KEY,
             "DATA_DIR": str(self.data_dir),
+            "XDG_STATE_HOME": str(self.data_dir),
         }
         with (self.data_dir / "output.log").open("wb") as log:
             self.process = subprocess.Popen(

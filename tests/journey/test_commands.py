@@ -38,6 +38,17 @@ def call(service: Service, *arguments: object, code: int = 0) -> str:
     return output + errors
 
 
+def test_a_service_is_found_by_a_command_that_is_not_told_where_it_is(service: Service) -> None:
+    hidden = ("DATA_DIR", "POSTFINCH_URL", "POSTFINCH_API_KEY", "POSTFINCH_PROFILE")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["XDG_STATE_HOME"] = str(service.data_dir)
+    command = [sys.executable, "-m", "postfinch", "mail", "list"]
+    service.send("found@inbox.test")
+    service.arrived("found@inbox.test")
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert "found@inbox.test" in process.stdout, process.stderr
+
+
 def test_templates_of_a_folder_are_pushed_and_used(service: Service, tmp_path: Path) -> None:
     folder = tmp_path / "templates" / "command-hello"
     folder.mkdir(parents=True)

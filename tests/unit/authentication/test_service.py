@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -109,9 +110,39 @@ def test_a_request_without_the_header_is_not_authorized(cloud: None) -> None:
 
 
 @given(st.text(st.characters(), max_size=40), st.sampled_from(["", "Basic ", "basic "]))
-def test_reading_the_header_never_fails(text: str, scheme: str) -> None:
-    read_key(scheme + text)
-    read_key(basic(text.encode("utf-8", "replace").decode()))
+def test_a_header_is_read_or_refused(text: str, scheme: str) -> None:
+    for header in (scheme + text, basic(text.encode("utf-8", "replace").decode())):
+        with suppress(Unauthorized):
+            read_key(header)
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        (f"Bearer {SECRET}", "the API key itself, without 'Bearer' before it"),
+        (f"token  {SECRET}", "the API key itself, without 'token' before it"),
+        (f"{'x' * 99} {SECRET}", f"without '{'x' * 20}' before it"),
+        (basic(f"{SECRET}:password"), "the password is empty"),
+        (basic(f":{SECRET}"), "the API key is the user name"),
+        ("Basic !!!", "the API key is the user name"),
+    ],
+)
+def test_a_header_of_another_form_is_told_what_to_write(
+    header: str, hint: str, time: Clock
+) -> None:
+    with pytest.raises(Unauthorized) as refusal:
+        authenticate(request_with(header))
+    (error,) = refusal.value.errors
+    assert error["message"] == "Unauthorized."
+    assert hint in error["description"]
+    assert SECRET not in error["description"]
+
+
+@pytest.mark.parametrize("header", ["", "wrong", basic("wrong:")])
+def test_a_key_that_is_not_known_gets_no_more_than_the_message(header: str, time: Clock) -> None:
+    with pytest.raises(Unauthorized) as refusal:
+        authenticate(request_with(header))
+    assert refusal.value.errors == [{"message": "Unauthorized."}]
 
 
 def test_the_scheme_is_read_in_any_case() -> None:

@@ -1,0 +1,65 @@
+"""Tell this user's other programs where a running service is.
+
+The address is in a file of the data directory. A second file, in the folder of this user's running
+services, names that directory: commands find the service without knowing ``DATA_DIR``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import platformdirs
+
+from infrastructure.local import certificates
+from infrastructure.local.health import ADDRESS_FILE
+from infrastructure.local.supervisor.environment import LocalConfig
+from infrastructure.local.supervisor.private_files import replace_private
+
+
+def services_folder() -> Path:
+    """Return the folder with a file for each running service of this user (``postfinch``)."""
+    return platformdirs.user_state_path("postfinch") / "services"
+
+
+@contextmanager
+def address_file(config: LocalConfig) -> Iterator[None]:
+    """Have both files while the block runs."""
+    path = config.data_dir / ADDRESS_FILE
+    with ExitStack() as files:
+        replace_private(path, json.dumps(_address(config)))
+        files.callback(path.unlink, missing_ok=True)
+        files.enter_context(_listed(config.data_dir))
+        yield
+
+
+@contextmanager
+def _listed(data_dir: Path) -> Iterator[None]:
+    """List the service where its user may write; without a home it is found by its directory."""
+    entry = services_folder() / f"{os.getpid()}.txt"
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        replace_private(entry, str(data_dir.absolute()))
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        entry.unlink(missing_ok=True)
+
+
+def _address(config: LocalConfig) -> dict[str, object]:
+    return {
+        "api_url": config.public_url,
+        "api_key": config.api_key,
+        "smtp_host": "localhost",
+        "smtp_port": config.smtp_port,
+        "api_tls_port": config.api_tls_port,
+        "smtp_tls_port": config.smtp_tls_port,
+        "authority": str(certificates.files(config.data_dir).authority),
+        "pid": os.getpid(),
+    }
