@@ -97,9 +97,13 @@ deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` starte
 	done; \
 	echo "Postfinch needs Python 3.11 or later, and neither python3 nor python3.11 is" >&2; exit 1
 
+# The command is a script, as an installed package would be a copy of this checkout
 .venv/.local-stamp: requirements.txt requirements-local.txt relay/requirements.txt | .venv/bin/python
 	@echo "Installing what running needs (once)"
 	@$(PYTHON) $(PIP) -r requirements-local.txt
+	@printf '%s\n' '#!/bin/sh' \
+	  'PYTHONPATH="$(CURDIR)" exec "$(CURDIR)/$(PYTHON)" -P -m postfinch "$$@"' >.venv/bin/postfinch
+	@chmod +x .venv/bin/postfinch
 	@touch $@
 
 .venv/.dev-stamp: requirements-dev.txt .venv/.local-stamp

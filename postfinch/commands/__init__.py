@@ -78,10 +78,10 @@ def _options(
 def main() -> None:
     """Run the command of this process's arguments, and end the process.
 
-    Without any, the service runs: ``pipx run postfinch`` is all that a newcomer types.
+    Without any, the service runs: ``postfinch`` is all that a newcomer types.
     """
     try:
-        app(args=sys.argv[1:] or ["run"])
+        app(args=sys.argv[1:] or ["run"], prog_name="postfinch")
     except ApiError as error:
         hint = " Choose its key with --profile or POSTFINCH_API_KEY." if error.status == 401 else ""
         fail(f"{error}{hint}", REFUSED)
