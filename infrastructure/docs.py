@@ -8,6 +8,7 @@ from app import app
 from chalicelib.core import settings
 from chalicelib.openapi.document import page
 from infrastructure.access_patterns import table_of_patterns
+from infrastructure.console_page import console_page
 from infrastructure.journey_picture import THEMES, draw
 from infrastructure.local.gateway import local_openapi
 from infrastructure.module_index import index_of_modules
@@ -17,6 +18,9 @@ SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 API_DESCRIPTION = ROOT / "docs" / "openapi.json"
 LOCAL_DESCRIPTION = ROOT / "docs" / "openapi-local.json"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+LANGUAGE = ROOT / "docs" / "template-language.md"
+#: The same page for the template editor
+LANGUAGE_IN_CONSOLE = ROOT / "console" / "template-language.html"
 
 #: theme → the picture of a message's journey that the README shows
 JOURNEY_PICTURES = {theme: ROOT / "docs" / f"journey-{theme}.svg" for theme in THEMES}
@@ -61,6 +65,7 @@ def main() -> None:
     API_DESCRIPTION.write_text(api_description())
     LOCAL_DESCRIPTION.write_text(local_openapi.page())
     ARCHITECTURE.write_text(architecture(ARCHITECTURE.read_text()))
+    LANGUAGE_IN_CONSOLE.write_text(console_page(LANGUAGE.read_text()))
     for theme, path in JOURNEY_PICTURES.items():
         path.write_text(draw(THEMES[theme]))
 

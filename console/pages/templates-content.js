@@ -43,7 +43,8 @@ export function Content({ edit, compiled, change, data, problem, onData, judged,
     <section class="card" aria-label="Parts">
       <div class="card-tabs"><${Tabs} id="part" label="Parts of the template" tabs=${tabs} current=${current} onChange=${choose} /></div>
       <${TabPanel} id="part" current=${current}>
-        ${part && html`<${CodeEditor} key=${current} label=${part[1]} language=${part[2]} value=${content[current] ?? ""} readOnly=${!writable} onInput=${(text) => set({ [current]: text })}
+        ${part && html`<p class="pane-note soft"><a href="template-language.html" target="_blank">The template language by example</a></p>
+          <${CodeEditor} key=${current} label=${part[1]} language=${part[2]} value=${content[current] ?? ""} readOnly=${!writable} onInput=${(text) => set({ [current]: text })}
           problems=${ofPart(judged.errors, current).map((each) => ({ ...each, text: faultText(each) }))} jump=${jump?.part === current ? jump : null} />`}
         ${current === "data" && html`<p class="pane-note soft">An object as JSON: the substitution data of the preview and of tests. It stays in this browser.</p>
           ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
