@@ -43,6 +43,7 @@ _COLUMNS = {
     "to": "To",
     "subject": "Subject",
 }
+_EXPENDABLE = ("received_at", "from")
 _PAUSE = 0.1
 _MOST_INSTEAD = 5
 _NOT_FOUND = 404
@@ -63,7 +64,7 @@ def list_messages(
     filters = _filters(to, sender, subject, search)
     rows = _get(_connect(profile), _MAILBOX, **filters, limit=limit)
     empty = "No message matches." if any(filters.values()) else "The mailbox is empty."
-    write_rows(rows, _COLUMNS, as_json=as_json, empty=empty)
+    write_rows(rows, _COLUMNS, as_json=as_json, empty=empty, expendable=_EXPENDABLE)
 
 
 @app.command()
@@ -132,7 +133,7 @@ def wait(
     while True:
         rows = _get(api, _MAILBOX, **filters, limit=max(count, 100))
         if len(rows) >= count:
-            write_rows(rows, _COLUMNS, as_json=as_json, empty="")
+            write_rows(rows, _COLUMNS, as_json=as_json, empty="", expendable=_EXPENDABLE)
             return
         if (remaining := deadline - time.monotonic()) <= 0:
             _report_absence(api, filters, len(rows), count, timeout)

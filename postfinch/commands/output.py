@@ -16,6 +16,10 @@ from rich.table import Table
 Json = Any
 
 _WIDEST_NAME = 60
+#: A text of which fewer characters fit on a line is hard to read
+_LEAST_TEXT = 16
+#: Blanks between two columns
+_GAP = 2
 
 
 def write_json(value: Json) -> None:
@@ -25,12 +29,18 @@ def write_json(value: Json) -> None:
 
 
 def write_rows(
-    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool, empty: str
+    rows: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, str],
+    *,
+    as_json: bool,
+    empty: str,
+    expendable: Sequence[str] = (),
 ) -> None:
     """Write rows as JSON, or as a table; ``columns`` has the heading of each field to show.
 
     Without a terminal, a row is one line with tabs between its fields and there are no headings.
-    ``empty`` is what to say of no rows.
+    ``empty`` is what to say of no rows. On a narrow terminal a table has fewer columns, and says
+    which are not there: first the ``expendable`` ones go, then the last ones.
     """
     if as_json:
         write_json(list(rows))
@@ -40,16 +50,7 @@ def write_rows(
     elif not rows:
         typer.echo(empty)
     else:
-        first, *others = columns.values()
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        # It says what a row is, and is copied into other commands: narrow terminals cut the others
-        width = max(cell_len(_text(row.get(name))) for row in rows for name in list(columns)[:1])
-        table.add_column(first, no_wrap=True, min_width=min(width, _WIDEST_NAME))
-        for heading in others:
-            table.add_column(heading)
-        for row in rows:
-            table.add_row(*(escape(_text(row.get(name))) for name in columns))
-        Console().print(table)
+        _write_table(rows, columns, expendable)
 
 
 def write_line(text: str, *, style: str = "") -> None:
@@ -71,6 +72,55 @@ def fail(text: str, code: int) -> NoReturn:
         f"[red]postfinch:[/] {escape(text)}"
     )
     sys.exit(code)
+
+
+def _write_table(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], expendable: Sequence[str]
+) -> None:
+    console = Console()
+    widths = {
+        name: _least_width(heading, [row.get(name) for row in rows], is_first=place == 0)
+        for place, (name, heading) in enumerate(columns.items())
+    }
+    names = _fitting(widths, expendable, console.width)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(columns[name], no_wrap=name == names[0], min_width=widths[name])
+    for row in rows:
+        table.add_row(*(escape(_text(row.get(name))) for name in names))
+    console.print(table)
+    if others := [heading for name, heading in columns.items() if name not in names]:
+        missing = f"Not shown at this width: {', '.join(others)}"
+        console.print(missing, style="dim", highlight=False)
+
+
+def _least_width(heading: str, values: Sequence[Json], *, is_first: bool) -> int:
+    """Return the width below which a column says too little."""
+    longest = max((cell_len(_text(value)) for value in values), default=0)
+    if is_first:  # it is copied into other commands
+        return max(_longest_word(heading), min(longest, _WIDEST_NAME))
+    if all(map(_is_number, values)):
+        return max(_longest_word(heading), longest)
+    return max(_longest_word(heading), min(longest, _LEAST_TEXT))
+
+
+def _fitting(widths: Mapping[str, int], expendable: Sequence[str], width: int) -> list[str]:
+    """Return the columns that a terminal has room for, at least the first."""
+    names = list(widths)
+    last_ones = [name for name in reversed(names[1:]) if name not in expendable]
+    for name in [*expendable, *last_ones]:
+        if sum(widths[each] + _GAP for each in names) - _GAP <= width:
+            break
+        names.remove(name)
+    return names
+
+
+def _longest_word(heading: str) -> int:
+    return max(map(cell_len, heading.split()), default=0)
+
+
+def _is_number(value: Json) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _text(value: Json) -> str:
