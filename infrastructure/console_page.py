@@ -67,11 +67,11 @@ def _fence(
 
 
 def _without_local_links(tokens: Sequence[Token]) -> list[Token]:
-    kept: list[Token] = []
+    remaining: list[Token] = []
     is_open = False
     for token in tokens:
         if token.type == "link_open":
             is_open = "://" in str(token.attrGet("href"))
         if is_open or token.type not in ("link_open", "link_close"):
-            kept.append(token)
-    return kept
+            remaining.append(token)
+    return remaining

@@ -17,9 +17,15 @@ PATH = "/suppression-list"
 _NAMES = ("recipient", "type", "description", "list_id")
 _OTHER_NAMES = {"email": "recipient", "address": "recipient"}
 _FLAGS = ("transactional", "non_transactional")
+#: Columns of exports that say nothing about what is to be stored
+_IGNORED = ("source", "created", "updated", "subaccount_id")
 _TRUE = ("true", "1", "yes")
 _COMPLIANCE_STATUS = 403
 _REFUSALS = (400, _COMPLIANCE_STATUS, 413, 422)
+
+
+class ForeignColumns(ValueError):
+    """The file has columns that no list of suppressions has; the text names them."""
 
 
 class Row(NamedTuple):
@@ -48,7 +54,8 @@ def rows_of(lines: Iterable[str], types: Sequence[str], list_id: str | None) -> 
     """Yield the entries of a CSV file; a row without a type is of each of ``types``.
 
     The first line may have the names of the columns: ``recipient`` (or ``email``), ``type``,
-    ``description``, ``list_id``. Without it, the first column is the recipient.
+    ``description``, ``list_id``. Without it, the first column is the recipient. Raises
+    :class:`ForeignColumns` for other columns: the file may be a list of customers.
     """
     reader = csv.reader(lines)
     names: list[str] | None = None
@@ -58,6 +65,7 @@ def rows_of(lines: Iterable[str], types: Sequence[str], list_id: str | None) -> 
         if names is None:
             names = _column_names(cells)
             if "recipient" in names:
+                _check_columns(names)
                 continue
             names = ["recipient"]
         values = dict(zip(names, (cell.strip() for cell in cells), strict=False))
@@ -109,6 +117,15 @@ def _load(api: Api, rows: list[Row], report: Report) -> None:
 def _column_names(cells: Sequence[str]) -> list[str]:
     names = [cell.strip().lstrip("\ufeff").lower() for cell in cells]
     return [_OTHER_NAMES.get(name, name) for name in names]
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    columns = {*_NAMES, *_FLAGS, *_IGNORED, ""}
+    if foreign := [name for name in names if name not in columns]:
+        raise ForeignColumns(
+            f"it has the columns {', '.join(foreign)}, which no list of suppressions has; expected"
+            f" are {', '.join(_NAMES)}"
+        )
 
 
 def _types(values: Json) -> list[str]:

@@ -66,6 +66,15 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def ask(question: str, *, yes: bool) -> None:
+    """End the process unless a person agrees; ``yes`` agrees beforehand, for programs."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        fail(f"{question} Nobody can be asked here: call again with --yes", 1)
+    typer.confirm(question, abort=True, err=True)
+
+
 def fail(text: str, code: int) -> NoReturn:
     """Say on the error stream what went wrong, and end the process."""
     Console(stderr=True, soft_wrap=True, highlight=False).print(

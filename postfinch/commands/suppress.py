@@ -16,7 +16,7 @@ import typer
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line, write_rows
 from postfinch.http_api import Api, ApiError
-from postfinch.suppression_file import PATH, Report, load, rows_of
+from postfinch.suppression_file import PATH, ForeignColumns, Report, load, rows_of
 
 app = typer.Typer(help="Keep the suppression list.", no_args_is_help=True)
 
@@ -177,6 +177,8 @@ def import_entries(
         with _opened(file) as lines:
             for report in load(api, rows_of(lines, types or _BLOCKING, list_id)):
                 _show_progress(report)
+    except ForeignColumns as error:
+        fail(f"{file} is not taken: {error}", 1)
     except (OSError, UnicodeDecodeError) as error:
         fail(f"{file} cannot be read: {error}", 2)
     if sys.stderr.isatty():

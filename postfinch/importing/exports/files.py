@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -22,6 +23,7 @@ _LISTS = (
     "templates",
 )
 _LARGEST = 512 * 1024 * 1024
+_NO_TEXT = "this is neither text in UTF-8 or UTF-16 nor a zip archive"
 
 
 class BadFile(Exception):
@@ -41,7 +43,7 @@ def read(path: Path) -> Iterator[Row]:
         else:
             yield from _rows(path.read_bytes())
     except UnicodeDecodeError:
-        raise BadFile("this is neither text in UTF-8 nor a zip archive") from None
+        raise BadFile(_NO_TEXT) from None
     except OSError as error:
         raise BadFile((error.strerror or str(error)).lower()) from None
     except (csv.Error, zipfile.BadZipFile) as error:
@@ -49,11 +51,21 @@ def read(path: Path) -> Iterator[Row]:
 
 
 def _rows(data: bytes) -> Iterator[Row]:
-    text = data.decode("utf-8-sig")
+    text = _decoded(data)
+    if not text.strip():
+        raise BadFile("it is empty")
+    if "\0" in text:
+        raise BadFile(_NO_TEXT)
     if text.lstrip().startswith(("{", "[")):
         yield from _json_rows(text)
     else:
         yield from _csv_rows(text)
+
+
+def _decoded(data: bytes) -> str:
+    """Return text in UTF-8, or in UTF-16 as spreadsheets write it."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_wide else "utf-8-sig")
 
 
 def _json_rows(text: str) -> Iterator[Row]:
@@ -87,15 +99,16 @@ def _elements(document: Any) -> list[Any]:
 
 def _csv_rows(text: str) -> Iterator[Row]:
     csv.field_size_limit(16 * 1024 * 1024)
-    dialect = (
-        ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
-    )
-    rows = csv.reader(io.StringIO(text), delimiter=dialect)
+    heading = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = max(",;\t", key=heading.count)
+    rows = csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter)
     first = next(rows, [])
     names = [plain(each) for each in first]
     if any("@" in each for each in first):  # no heading
-        names = ["email", "reason"]
+        names = ["email", "reason", *names[2:]]
         yield Row(dict(zip(names, first, strict=False)))
+    else:
+        yield Row(dict.fromkeys(names, ""), is_heading=True)
     for row in rows:
         if any(each.strip() for each in row):
             yield Row(dict(zip(names, row, strict=False)))

@@ -34,10 +34,10 @@ class Suppression:
     #: Mail was refused for a time only
     temporary: bool = False
 
-    def entries(self, service: str) -> Iterator[Json]:
-        """Yield the entries of a bulk load."""
+    def entries(self, service: str, mark: str) -> Iterator[Json]:
+        """Yield the entries of a bulk load; ``mark`` is in their description."""
         detail = f": {self.description}" if self.description else ""
-        text = f"{self.reason.capitalize()} at {service}{detail}"[:_LONGEST_DESCRIPTION]
+        text = f"{self.reason.capitalize()} at {service} {mark}{detail}"[:_LONGEST_DESCRIPTION]
         for kind in _TYPES[self.reason]:
             entry = {"recipient": self.recipient, "type": kind, "description": text}
             yield entry | ({"list_id": self.list_id} if self.list_id else {})
@@ -80,6 +80,8 @@ class Row:
     """A row or object of an export; names are compared by their letters and digits alone."""
 
     values: Json = field(default_factory=dict)
+    #: The first line of a CSV file: names without values
+    is_heading: bool = False
 
     @classmethod
     def of(cls, document: Json) -> Row:

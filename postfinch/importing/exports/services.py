@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
+from postfinch.importing.exports.forms import ADDRESS, Form, Service, not_in
 from postfinch.importing.exports.model import (
     Entry,
     ForeignTemplate,
-    NotUnderstood,
     Reason,
     Row,
     Skipped,
@@ -16,142 +16,49 @@ from postfinch.importing.exports.model import (
     id_of,
 )
 
-_EMAIL = ("email", "emailaddress", "address", "recipient")
-
-
-def sendgrid(row: Row) -> Iterator[Entry]:
-    """Bounces, invalid addresses, spam reports and unsubscribes; dynamic and legacy templates."""
-    versions = row.values.get("versions")
-    if isinstance(versions, list) or row.has("htmlcontent"):
-        yield _sendgrid_template(row, versions or [row.values])
-    elif row.has("groupid", "groupname"):
-        name = row.text("groupname", "groupid")
-        yield _suppression(row, "unsubscribe", f"group {name}", list_id=id_of(name))
-    elif row.has("ip"):
-        yield _suppression(row, "complaint")
-    elif row.has("reason", "status"):
-        temporary = row.text("status", "reason").startswith("4")
-        yield _suppression(row, "bounce", row.text("reason"), temporary=temporary)
-    else:
-        yield _suppression(row, "unsubscribe")
-
-
-def mailgun(row: Row) -> Iterator[Entry]:
-    """Bounces, complaints and unsubscribes, also of one tag; templates with their version."""
-    version = row.values.get("version")
-    if isinstance(version, dict) or row.has("template"):
-        values = Row.of(version) if isinstance(version, dict) else row
-        name = row.text("name")
-        yield ForeignTemplate(id_of(name), name, _MISSING_SUBJECT, values.text("template"))
-    elif row.has("type", "value") and not row.has(*_EMAIL):
-        yield Skipped("entries of the allow list are no suppressions")
-    elif row.has("code", "error"):
-        temporary = row.text("code").startswith("4")
-        yield _suppression(row, "bounce", row.text("error"), temporary=temporary)
-    elif row.has("tags"):
-        for tag in _tags(row.values["tags"]):
-            list_id = "" if tag == "*" else id_of(tag)
-            yield _suppression(row, "unsubscribe", f"tag {tag}" if list_id else "", list_id=list_id)
-    else:
-        yield _suppression(row, "complaint")
-
-
-def postmark(row: Row) -> Iterator[Entry]:
-    """Suppressions of a message stream; templates, without their layouts."""
-    if row.has("htmlbody", "textbody"):
-        if row.text("templatetype") == "Layout":
-            yield Skipped(f"{row.text('name')} is a layout: put it into the templates by hand")
-            return
-        layout = row.text("layouttemplate")
-        notes = (f"its layout {layout} is not part of it",) if layout else ()
-        yield ForeignTemplate(
-            id_of(row.text("alias"), row.text("templateid")),
-            row.text("name"),
-            row.text("subject"),
-            row.text("htmlbody"),
-            row.text("textbody"),
-            published=row.values.get("active") is not False,
-            notes=notes,
-        )
-        return
-    reasons: dict[str, Reason] = {"hardbounce": "bounce", "spamcomplaint": "complaint"}
-    name = row.text("suppressionreason", "reason")
-    by_recipient = row.text("origin").lower() == "recipient"
-    other: Reason = "unsubscribe" if by_recipient else "manual"
-    yield _suppression(row, reasons.get(name.replace(" ", "").lower(), other))
-
-
-def ses(row: Row) -> Iterator[Entry]:
-    """The suppression list of an account; templates of both versions of the API."""
-    content = row.values.get("templatecontent")
-    if isinstance(content, dict) or row.has("htmlpart", "textpart"):
-        parts = Row.of(content) if isinstance(content, dict) else row
-        name = row.text("templatename")
-        yield ForeignTemplate(
-            id_of(name),
-            name,
-            parts.text("subject", "subjectpart"),
-            parts.text("html", "htmlpart"),
-            parts.text("text", "textpart"),
-        )
-    else:
-        is_complaint = row.text("reason").upper() == "COMPLAINT"
-        yield _suppression(row, "complaint" if is_complaint else "bounce")
-
-
-def mandrill(row: Row) -> Iterator[Entry]:
-    """Rejects that have not expired; templates, the published version if there is one."""
-    if row.has("code", "publishcode") and row.has("slug", "name"):
-        prefix = "publish" if row.text("publishcode", "publishtext") else ""
-        html = row.text(f"{prefix}code")
-        email, name = row.text(f"{prefix}fromemail"), row.text(f"{prefix}fromname")
-        sender: Any = {"email": email, "name": name} if name else email
-        notes = ("its editable regions (mc:edit) have their default content",)
-        yield ForeignTemplate(
-            id_of(row.text("slug"), row.text("name")),
-            row.text("name"),
-            row.text(f"{prefix}subject"),
-            html,
-            row.text(f"{prefix}text"),
-            sender if email else "",
-            published=bool(prefix),
-            notes=notes if "mc:edit" in html else (),
-        )
-        return
-    reasons: dict[str, Reason] = {
-        "hardbounce": "bounce",
-        "softbounce": "bounce",
-        "invalid": "bounce",
-        "spam": "complaint",
-        "unsub": "unsubscribe",
-    }
-    name = row.text("reason").replace("-", "").lower()
-    if row.text("expired").lower() in ("true", "1", "yes"):
-        yield Skipped("expired rejects are no suppressions")
-    else:
-        reason, temporary = reasons.get(name, "manual"), name == "softbounce"
-        yield _suppression(row, reason, row.text("detail"), temporary=temporary)
-
-
-#: How the rows of each service are read, by the name of its command
-SERVICES: Final[dict[str, tuple[str, Callable[[Row], Iterator[Entry]]]]] = {
-    "sendgrid": ("SendGrid", sendgrid),
-    "mailgun": ("Mailgun", mailgun),
-    "postmark": ("Postmark", postmark),
-    "ses": ("Amazon SES", ses),
-    "mandrill": ("Mandrill", mandrill),
-}
+_CREATED: Final = ("created", "createdat")
+_NO_OTHERS: Final[frozenset[str]] = frozenset()
 # Mailgun keeps the subject with each message, and not with the template
 _MISSING_SUBJECT = "{{subject}}"
+_POSTMARK_REASONS: Final[dict[str, Reason]] = {
+    "hardbounce": "bounce",
+    "spamcomplaint": "complaint",
+    "manualsuppression": "manual",
+}
+_SES_REASONS: Final[dict[str, Reason]] = {"bounce": "bounce", "complaint": "complaint"}
+_MANDRILL_REASONS: Final[dict[str, Reason]] = {
+    "hard-bounce": "bounce",
+    "soft-bounce": "bounce",
+    "invalid": "bounce",
+    "invalid-sender": "manual",
+    "spam": "complaint",
+    "unsub": "unsubscribe",
+    "custom": "manual",
+    "rule": "manual",
+    "manual": "manual",
+}
 
 
-def _sendgrid_template(row: Row, versions: list[Any]) -> Entry:
-    rows = [Row.of(each) for each in versions]
+def suppression(
+    row: Row, reason: Reason, description: str = "", *, list_id: str = "", temporary: bool = False
+) -> Entry:
+    """Return the entry of a row with an address."""
+    recipient = row.text(*ADDRESS)
+    if not recipient:
+        return Skipped("rows without an address")
+    return Suppression(recipient, reason, " ".join(description.split()), list_id, temporary)
+
+
+def _sendgrid_templates(row: Row) -> Iterator[Entry]:
+    """Dynamic and legacy templates: the active version, or the first."""
+    versions = row.values.get("versions")
+    rows = [Row.of(each) for each in (versions if isinstance(versions, list) else [row.values])]
     active = [each for each in rows if each.text("active") == "1"]
     if not rows:
-        return Skipped(f"{row.text('name', 'id')} has no version")
+        yield Skipped(f"{row.text('name', 'id')} has no version")
+        return
     values = (active or rows)[0]
-    return ForeignTemplate(
+    yield ForeignTemplate(
         id_of(row.text("id", "templateid"), row.text("name")),
         row.text("name") or values.text("name"),
         values.text("subject"),
@@ -161,13 +68,184 @@ def _sendgrid_template(row: Row, versions: list[Any]) -> Entry:
     )
 
 
-def _suppression(
-    row: Row, reason: Reason, description: str = "", *, list_id: str = "", temporary: bool = False
-) -> Entry:
-    recipient = row.text(*_EMAIL)
-    if not recipient:
-        return NotUnderstood(f"a row has no address: {', '.join(row.values)[:200]}")
-    return Suppression(recipient, reason, " ".join(description.split()), list_id, temporary)
+def _sendgrid_groups(row: Row) -> Iterator[Entry]:
+    name = row.text("groupname", "groupid")
+    yield suppression(row, "unsubscribe", f"group {name}", list_id=id_of(name))
+
+
+def _sendgrid_bounces(row: Row) -> Iterator[Entry]:
+    temporary = row.text("status", "reason").startswith("4")
+    yield suppression(row, "bounce", row.text("reason"), temporary=temporary)
+
+
+def _complaints(row: Row) -> Iterator[Entry]:
+    yield suppression(row, "complaint")
+
+
+def _unsubscribes(row: Row) -> Iterator[Entry]:
+    yield suppression(row, "unsubscribe")
+
+
+def _mailgun_templates(row: Row) -> Iterator[Entry]:
+    version = row.values.get("version")
+    values = Row.of(version) if isinstance(version, dict) else row
+    name = row.text("name")
+    yield ForeignTemplate(id_of(name), name, _MISSING_SUBJECT, values.text("template"))
+
+
+def _mailgun_allow_list(row: Row) -> Iterator[Entry]:
+    yield Skipped("entries of the allow list are no suppressions")
+
+
+def _mailgun_bounces(row: Row) -> Iterator[Entry]:
+    temporary = row.text("code").startswith("4")
+    yield suppression(row, "bounce", row.text("error"), temporary=temporary)
+
+
+def _mailgun_unsubscribes(row: Row) -> Iterator[Entry]:
+    for tag in _tags(row.values["tags"]):
+        list_id = "" if tag == "*" else id_of(tag)
+        yield suppression(row, "unsubscribe", f"tag {tag}" if list_id else "", list_id=list_id)
+
+
+def _postmark_templates(row: Row) -> Iterator[Entry]:
+    """Templates, without their layouts."""
+    if row.text("templatetype") == "Layout":
+        yield Skipped(f"{row.text('name')} is a layout: put it into the templates by hand")
+        return
+    layout = row.text("layouttemplate")
+    yield ForeignTemplate(
+        id_of(row.text("alias"), row.text("templateid")),
+        row.text("name"),
+        row.text("subject"),
+        row.text("htmlbody"),
+        row.text("textbody"),
+        published=row.values.get("active") is not False,
+        notes=(f"its layout {layout} is not part of it",) if layout else (),
+    )
+
+
+def _postmark_suppressions(row: Row) -> Iterator[Entry]:
+    """Suppressions of a message stream."""
+    name = row.text("suppressionreason", "reason").replace(" ", "").lower()
+    if name not in _POSTMARK_REASONS:
+        yield not_in(list(_POSTMARK_REASONS), row, "suppressionreason", "reason")
+    elif name == "manualsuppression" and row.text("origin").lower() == "recipient":
+        yield suppression(row, "unsubscribe")
+    else:
+        yield suppression(row, _POSTMARK_REASONS[name])
+
+
+def _ses_templates(row: Row) -> Iterator[Entry]:
+    """Templates of both versions of the API."""
+    content = row.values.get("templatecontent")
+    parts = Row.of(content) if isinstance(content, dict) else row
+    name = row.text("templatename")
+    yield ForeignTemplate(
+        id_of(name),
+        name,
+        parts.text("subject", "subjectpart"),
+        parts.text("html", "htmlpart"),
+        parts.text("text", "textpart"),
+    )
+
+
+def _ses_suppressions(row: Row) -> Iterator[Entry]:
+    """The suppression list of an account."""
+    reason = _SES_REASONS.get(row.text("reason").lower())
+    yield suppression(row, reason) if reason else not_in(("BOUNCE", "COMPLAINT"), row, "reason")
+
+
+def _mandrill_templates(row: Row) -> Iterator[Entry]:
+    """Templates: the published version if there is one."""
+    prefix = "publish" if row.text("publishcode", "publishtext") else ""
+    html = row.text(f"{prefix}code")
+    email, name = row.text(f"{prefix}fromemail"), row.text(f"{prefix}fromname")
+    sender: Any = {"email": email, "name": name} if name else email
+    notes = ("its editable regions (mc:edit) have their default content",)
+    yield ForeignTemplate(
+        id_of(row.text("slug"), row.text("name")),
+        row.text("name"),
+        row.text(f"{prefix}subject"),
+        html,
+        row.text(f"{prefix}text"),
+        sender if email else "",
+        published=bool(prefix),
+        notes=notes if "mc:edit" in html else (),
+    )
+
+
+def _mandrill_rejects(row: Row) -> Iterator[Entry]:
+    """Rejects that have not expired."""
+    name = row.text("reason").lower()
+    if name not in _MANDRILL_REASONS:
+        yield not_in(list(_MANDRILL_REASONS), row, "reason")
+    elif row.text("expired").lower() in ("true", "1", "yes"):
+        yield Skipped("expired rejects are no suppressions")
+    else:
+        reason, temporary = _MANDRILL_REASONS[name], name == "soft-bounce"
+        yield suppression(row, reason, row.text("detail"), temporary=temporary)
+
+
+#: What each service exports, by the name of its command
+SERVICES: Final[dict[str, Service]] = {
+    "sendgrid": Service(
+        "SendGrid",
+        (
+            Form("templates", (("versions", "htmlcontent"),), _sendgrid_templates),
+            Form("group unsubscribes", (ADDRESS, ("groupid", "groupname")), _sendgrid_groups),
+            Form("spam reports", (ADDRESS, ("ip",)), _complaints, _NO_OTHERS),
+            Form(
+                "bounces", (ADDRESS, ("reason", "status"), _CREATED), _sendgrid_bounces, _NO_OTHERS
+            ),
+            Form("unsubscribes", (ADDRESS, _CREATED), _unsubscribes, _NO_OTHERS),
+        ),
+    ),
+    "mailgun": Service(
+        "Mailgun",
+        (
+            Form("templates", (("template", "version"),), _mailgun_templates),
+            Form("bounces", (ADDRESS, ("code", "error")), _mailgun_bounces),
+            Form("unsubscribes", (ADDRESS, ("tags",)), _mailgun_unsubscribes, frozenset({"id"})),
+            Form("allow list", (("type",), ("value",)), _mailgun_allow_list),
+            Form(
+                "complaints",
+                (("address",), ("createdat",)),
+                _complaints,
+                frozenset({"count", "id"}),
+            ),
+        ),
+    ),
+    "postmark": Service(
+        "Postmark",
+        (
+            Form("templates", (("htmlbody", "textbody"),), _postmark_templates),
+            Form(
+                "suppressions",
+                (ADDRESS, ("suppressionreason", "reason"), ("origin",)),
+                _postmark_suppressions,
+            ),
+        ),
+    ),
+    "ses": Service(
+        "Amazon SES",
+        (
+            Form(
+                "templates",
+                (("templatename",), ("templatecontent", "htmlpart", "textpart")),
+                _ses_templates,
+            ),
+            Form("suppressions", (ADDRESS, ("reason",)), _ses_suppressions),
+        ),
+    ),
+    "mandrill": Service(
+        "Mandrill",
+        (
+            Form("templates", (("code", "publishcode"), ("slug", "name")), _mandrill_templates),
+            Form("rejects", (ADDRESS, ("reason",)), _mandrill_rejects),
+        ),
+    ),
+}
 
 
 def _tags(value: Any) -> list[str]:

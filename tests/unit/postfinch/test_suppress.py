@@ -120,3 +120,11 @@ def test_a_row_that_is_refused_for_both_types_is_reported_once(account: Client) 
 
 def test_a_file_that_cannot_be_read_is_a_mistake_of_the_command_line(account: Client) -> None:
     assert "missing.csv cannot be read" in run("suppress", "import", "missing.csv", code=2)
+
+
+def test_a_list_of_customers_is_no_list_of_suppressions(account: Client) -> None:
+    Path("contacts.csv").write_text("Email,First name\nann@inbox.test,Ann\n")
+    output = run("suppress", "import", "contacts.csv", code=1)
+    assert "contacts.csv is not taken: it has the columns first name" in output
+    assert "expected are recipient, type, description, list_id" in output
+    assert entries() == []
