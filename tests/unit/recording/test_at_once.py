@@ -149,6 +149,7 @@ def test_a_lone_send_stores_its_outcome_and_its_events_in_one_request(alone: boo
     assert operations[2:] == (recording if alone else ["UpdateItem", "SendMessage"])
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("failures", [1, 3])
 def test_an_outcome_that_cannot_be_stored_with_its_events_is_recorded_without_them(
     failures: int, monkeypatch: pytest.MonkeyPatch, host: MailHost
