@@ -159,24 +159,6 @@ def _check_account(api: Api) -> Iterator[Finding]:
         yield Finding("Account", OK, text)
 
 
-def _check_domains(api: Api) -> Iterator[Finding]:
-    domains: list[Json] = api.get("/sending-domains")
-    if not domains:
-        remedy = "add one: postfinch domains add DOMAIN"
-        yield Finding("Sending domains", WARNING, "there are none", remedy)
-    for each in domains:
-        name, status = each["domain"], each["status"]
-        if status.get("compliance_status", "valid") != "valid":
-            text = f"compliance: {status['compliance_status']}"
-            yield Finding(f"Domain {name}", PROBLEM, text, "ask the operator")
-        elif status["dkim_status"] != "valid":
-            remedy = f"publish its record, then: postfinch domains check {name} --wait"
-            text = f"DKIM is {status['dkim_status']}"
-            yield Finding(f"Domain {name}", PROBLEM, text, remedy)
-        else:
-            yield Finding(f"Domain {name}", OK, "DKIM is valid")
-
-
 def _check_webhooks(api: Api) -> Iterator[Finding]:
     for each in api.get("/webhooks"):
         name = f"Webhook {each['name']}"
@@ -200,8 +182,7 @@ def _failure(batch: Json) -> str:
 
 _ACCOUNT_CHECKS: Final[dict[str, Callable[[Api], Iterator[Finding]]]] = {
     "Account": _check_account,
-    "Sending domains": _check_domains,
-    "Rules for domains": requirements.check_domains,
+    "Sending domains": requirements.check_domains,
     "Rules for addresses": requirements.check_addresses,
     "Webhooks": _check_webhooks,
 }

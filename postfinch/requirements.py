@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from postfinch.findings import OK, WARNING, Finding
+from postfinch.findings import OK, PROBLEM, WARNING, Finding
 from postfinch.http_api import Api, ApiError
 
 Json = dict[str, Any]
@@ -14,6 +14,8 @@ Json = dict[str, Any]
 UNMET = "unmet"
 _MET = "met"
 _NOT_FOUND = 404
+_VALID = "valid"
+_DKIM = "dkim"
 
 
 def of_domain(api: Api, domain: str) -> list[Json]:
@@ -25,15 +27,47 @@ def of_domain(api: Api, domain: str) -> list[Json]:
 
 
 def check_domains(api: Api) -> Iterator[Finding]:
-    """Check all sending domains that belong to the caller."""
-    for each in api.get("/sending-domains"):
-        name = each["domain"]
-        try:
-            yield from _findings(name, of_domain(api, name))
-        except ApiError as error:
-            # Its owner publishes the records of a domain that is shared with a subaccount
-            if error.status != _NOT_FOUND:
-                raise
+    """Check all sending domains of the caller: what the service knows, and what the DNS shows."""
+    domains: list[Json] = api.get("/sending-domains")
+    if not domains:
+        remedy = "add one: postfinch domains add DOMAIN"
+        yield Finding("Sending domains", WARNING, "there are none", remedy)
+    for each in domains:
+        requirements = _of_own_domain(api, each["domain"])
+        yield _check_domain(each, next((rule for rule in requirements if rule["id"] == _DKIM), {}))
+        if requirements:
+            yield from _findings(
+                each["domain"], [rule for rule in requirements if rule["id"] != _DKIM]
+            )
+
+
+def _of_own_domain(api: Api, name: str) -> list[Json]:
+    """Return the requirements of a domain; none for one whose owner publishes its records."""
+    try:
+        return of_domain(api, name)
+    except ApiError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        return []
+
+
+def _check_domain(domain: Json, dkim: Json) -> Finding:
+    """Judge a domain in one finding by its stored status and by its DKIM record of now.
+
+    The record may have gone since the domain was verified, or be there before it is.
+    """
+    check, status = f"Domain {domain['domain']}", domain["status"]
+    compliance = status.get("compliance_status", _VALID)
+    if compliance != _VALID:
+        return Finding(check, PROBLEM, f"compliance: {compliance}", "ask the operator")
+    text = f"DKIM is {status['dkim_status']}"
+    command = f"postfinch domains check {domain['domain']} --wait"
+    if dkim.get("state") == UNMET:
+        text = f"{text} by the last check; now: {dkim['found']}"
+        return Finding(check, PROBLEM, text, f"{remedy_text(dkim)}; then: {command}")
+    if status["dkim_status"] != _VALID:
+        return Finding(check, PROBLEM, text, f"publish its record, then: {command}")
+    return Finding(check, OK, text)
 
 
 def check_addresses(api: Api) -> Iterator[Finding]:

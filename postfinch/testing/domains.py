@@ -15,7 +15,8 @@ def provide(service: LocalService, names: Iterable[str]) -> None:
     for name in names:
         path = f"/sending-domains/{quote(name, safe='')}"
         try:
-            api.post("/sending-domains", {"domain": name, "shared_with_subaccounts": True})
+            body = {"domain": name, "shared_with_subaccounts": True, "dkim_key_length": 2048}
+            api.post("/sending-domains", body)
         except ApiError as error:
             if error.status != 409:  # another process of the run was faster
                 raise

@@ -37,6 +37,8 @@ FOREIGN = {
     "BASE",
     "DATA_DIR",
     "DOCKER_HOST",
+    "API",
+    "SUBACCOUNT",
     "FILE",
     "FOLDER",
     "IMAGE",

@@ -65,6 +65,24 @@ def test_a_domain_without_dkim_is_a_problem_with_the_command_that_checks_it(
     assert "postfinch domains check mail.example.test --wait" in finding["remedy"]
 
 
+def test_status_and_record_of_a_key_are_judged_in_one_finding(account: Client, zone: Zone) -> None:
+    domain = account.post(
+        "/api/v1/sending-domains", {"domain": "mail.example.test", "dkim_key_length": 2048}
+    ).results["dkim"]
+    name = f"{domain['selector']}._domainkey.mail.example.test"
+    zone.set(name, ("TXT", f"v=DKIM1; k=rsa; h=sha256; p={domain['public']}"))
+    published = findings(code=1)
+    assert "verify the domain" in published["Domain mail.example.test"]["remedy"]
+    assert "publish" not in published["Domain mail.example.test"]["remedy"]
+    account.post("/api/v1/sending-domains/mail.example.test/verify", {"dkim_verify": True})
+    assert findings()["Domain mail.example.test"]["status"] == OK
+    zone.records.clear()
+    outdated = findings(code=1)
+    assert "by the last check; now: " in outdated["Domain mail.example.test"]["detail"]
+    assert f": TXT {name} v=DKIM1" in outdated["Domain mail.example.test"]["remedy"]
+    assert [check for check in outdated if "signed with DKIM" in check] == []
+
+
 def test_a_rule_of_mail_hosts_that_is_not_met_is_a_warning_with_the_record(
     account: Client, zone: Zone
 ) -> None:
