@@ -56,6 +56,7 @@ BANDS = {
     ),
     **dict.fromkeys(
         [
+            "css_inlining",
             "data_privacy",
             "delivery",
             "event_export",
