@@ -21,6 +21,7 @@ import sys
 from collections import deque
 from collections.abc import Mapping
 from typing import Final
+from weakref import WeakSet
 
 from chalicelib.core.confined_process import FAULT, REFUSAL, Function, receive, send
 
@@ -63,7 +64,7 @@ class Confined:
         name = f"{function.__module__}:{function.__qualname__}"
         self._arguments = (str(memory), str(seconds), str(per_megabyte), name)
         self._idle: deque[_Child] = deque()
-        os.register_at_fork(after_in_child=self._idle.clear)
+        _instances.add(self)
 
     def __call__(self, argument: bytes) -> bytes:
         """Return the function's result.
@@ -83,11 +84,29 @@ class Confined:
                 raise Died(reason)
         raise Died("its process was killed twice")
 
+    def close(self) -> None:
+        """End the children that wait for calls."""
+        while child := self._idle_child():
+            child.end()
+
+    def forget(self) -> None:
+        """Leave the children to another process."""
+        self._idle.clear()
+
     def _idle_child(self) -> _Child | None:
         try:
             return self._idle.pop()
         except IndexError:
             return None
+
+
+def _forget_all() -> None:
+    for instance in list(_instances):
+        instance.forget()
+
+
+_instances: WeakSet[Confined] = WeakSet()
+os.register_at_fork(after_in_child=_forget_all)
 
 
 class _Child:
