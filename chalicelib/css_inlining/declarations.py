@@ -127,6 +127,7 @@ def _cascade(blocks: Sequence[Block], *, important: bool) -> list[Declaration]:
     names: set[str] = set()
     for block in sorted(blocks, reverse=True):
         strong = [each for each in block.declarations if each.important is important]
-        result += [each for each in reversed(strong) if each.name not in names]
+        unique = dict.fromkeys(reversed(strong))
+        result += [each for each in unique if each.name not in names]
         names.update(each.name for each in strong)
     return result[::-1]

@@ -61,6 +61,7 @@ class TestMerging:
     def test_a_rule_may_declare_a_property_twice(self) -> None:
         twice = block("background:#fff;background:linear-gradient(a,b)", 1)
         assert style(block("background:red"), twice).count("background") == 2
+        assert style(block("margin:0;padding:0;margin:0")) == "padding: 0;margin: 0;"
 
     def test_the_attribute_s_own_declarations_win_and_stay_as_they_are(self) -> None:
         assert style(block("a:1;b:2"), own="a:3; *x") == "b: 2;a:3; *x"
