@@ -146,6 +146,34 @@ def start_tags(markup: str) -> Iterator[Tag]:
         return
 
 
+def pieces(markup: str) -> Iterator[Tag]:
+    """Yield all that markup consists of, in order: tags, and what is between them.
+
+    Text has an empty name, a comment (and what browsers treat like one) the name ``!``. A tag or a
+    comment that is not closed is the end.
+    """
+    position, end = 0, len(markup)
+    while position < end:
+        start, name = position, ""
+        name_match = _TAG_NAME.match(markup, start)
+        try:
+            if name_match:
+                name = name_match[0][1:].lower()
+                position = _tag_end(markup, start, name_match.end())
+            elif markup.startswith(("<!", "<?", "</"), start):
+                name, position = "!", _past_comment(markup, start)
+            else:
+                place = markup.find("<", start + 1)
+                position = place if place >= 0 else end
+        except Unfinished:
+            return
+        yield Tag(name, start, position)
+        if name in _TEXT_END:
+            match = _TEXT_END[name].search(markup, position)
+            start, position = position, match.start() if match else end
+            yield Tag("", start, position)
+
+
 def around_href(markup: str) -> tuple[str, str, str] | None:
     """Divide a link's start tag into the text before, in and after its ``href`` value.
 

@@ -241,12 +241,12 @@ def test_every_route_declares_a_grant_that_exists() -> None:
 @pytest.mark.spec("9-r1")
 def test_routes_that_ask_other_hosts_say_so() -> None:
     """Add a route whose view connects to others, or asks the DNS: it must declare ``waits``."""
-    waiting = {
+    paths = {
         f"{route.method} {route.path}"
         for route in application().app.declared_routes()
         if application().app.waits(route.method, route.path)
     }
-    assert waiting == {
+    assert paths == {
         "POST /api/v1/webhooks",
         "PUT /api/v1/webhooks/{webhook_id}",
         "POST /api/v1/webhooks/{webhook_id}/validate",

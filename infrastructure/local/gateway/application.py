@@ -56,7 +56,7 @@ class Gateway:
     A prefix covers the path itself and everything below it. These paths are for this machine only:
     for programs on it, and for web pages of the same origin; ``access`` says who else may use them.
     ``max_body_bytes`` bounds the bodies that reach ``app``, and ``threads`` the requests that run
-    at once, besides those that ``waiting`` runs. ``GET /`` leads to ``home``, a relative URL, if
+    at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL, if
     there is one. ``count`` gets method, status and seconds of each request that ``app`` answered.
     """
 
@@ -68,7 +68,7 @@ class Gateway:
         extra: Mapping[str, AsgiCallable] | None = None,
         access: LocalAccess = NOBODY_ELSE,
         threads: int = 16,
-        waiting: WaitingCalls | None = None,
+        waiting_calls: WaitingCalls | None = None,
         home: str = "",
         count: Callable[[str, int, float], None] | None = None,
     ) -> None:
@@ -79,7 +79,7 @@ class Gateway:
         self._max_body_bytes = max_body_bytes
         self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
-        self._waiting = waiting or WaitingCalls()
+        self._waiting_calls = waiting_calls or WaitingCalls()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -109,7 +109,7 @@ class Gateway:
         path = scope["raw_path"].decode("ascii")
         if self._app.waits(scope["method"], path):
             call = functools.partial(self._respond, scope, body)
-            response = await self._waiting.run(_caller(scope), call)
+            response = await self._waiting_calls.run(_caller(scope), call)
         else:
             loop = asyncio.get_running_loop()
             response = await loop.run_in_executor(self._pool, self._respond, scope, body)

@@ -95,9 +95,11 @@ class LocalRoute(NamedTuple):
 class LocalApi:
     """The routes as an ASGI callable."""
 
-    def __init__(self, routes: Iterable[LocalRoute], waiting: WaitingCalls | None = None) -> None:
+    def __init__(
+        self, routes: Iterable[LocalRoute], waiting_calls: WaitingCalls | None = None
+    ) -> None:
         self.routes = tuple(routes)
-        self._waiting = waiting or WaitingCalls()
+        self._waiting_calls = waiting_calls or WaitingCalls()
         self._patterns = [(_pattern(route.path), route) for route in self.routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,11 +123,11 @@ class LocalApi:
         if route.streams:
             await route.operation(scope, receive, send)
         else:
-            await _run(self._waiting, route, parameters, scope, receive, send)
+            await _run(self._waiting_calls, route, parameters, scope, receive, send)
 
 
 async def _run(
-    waiting: WaitingCalls,
+    waiting_calls: WaitingCalls,
     route: LocalRoute,
     parameters: Mapping[str, str],
     scope: Scope,
@@ -151,7 +153,7 @@ async def _run(
         if inspect.iscoroutinefunction(route.operation):
             response = await route.operation(request)
         elif route.waits:
-            response = await waiting.run("", partial(route.operation, request))
+            response = await waiting_calls.run("", partial(route.operation, request))
         else:
             response = await asyncio.to_thread(route.operation, request)
     except (LocalError, ServiceError) as error:

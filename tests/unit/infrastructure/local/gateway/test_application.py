@@ -574,14 +574,14 @@ def test_requests_that_wait_for_others_hold_up_no_other_request() -> None:
         return int(messages[0]["status"])
 
     async def requests() -> list[int]:
-        waiting = [
+        tasks = [
             asyncio.create_task(request("POST", b"/api/v1/waiting/", b"%d" % (number % 8)))
             for number in range(64)
         ]
         assert await request("GET", b"/api/v1/mirror/x", b"0") == 200
-        assert not any(task.done() for task in waiting)
+        assert not any(task.done() for task in tasks)
         RELEASED.set()
-        return await asyncio.gather(*waiting)
+        return await asyncio.gather(*tasks)
 
     try:
         assert asyncio.run(requests()) == [200] * 64

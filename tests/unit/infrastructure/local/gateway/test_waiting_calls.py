@@ -13,11 +13,11 @@ def test_one_caller_leaves_threads_to_the_others() -> None:
     calls = WaitingCalls(threads=3, of_one_caller=2)
 
     async def run() -> None:
-        waiting = [asyncio.create_task(calls.run("a", lambda: released.wait(60))) for _ in range(9)]
+        tasks = [asyncio.create_task(calls.run("a", lambda: released.wait(60))) for _ in range(9)]
         assert await calls.run("b", lambda: 5) == 5
-        assert not any(task.done() for task in waiting)
+        assert not any(task.done() for task in tasks)
         released.set()
-        assert await asyncio.gather(*waiting) == [True] * 9
+        assert await asyncio.gather(*tasks) == [True] * 9
 
     asyncio.run(run())
 
