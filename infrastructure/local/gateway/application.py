@@ -56,8 +56,9 @@ class Gateway:
     A prefix covers the path itself and everything below it. These paths are for this machine only:
     for programs on it, and for web pages of the same origin; ``access`` says who else may use them.
     ``max_body_bytes`` bounds the bodies that reach ``app``, and ``threads`` the requests that run
-    at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL, if
-    there is one. ``count`` gets method, status and seconds of each request that ``app`` answered.
+    at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL,
+    if there is one. ``count`` gets method, status and seconds of each request that
+    ``app`` answered.
     """
 
     def __init__(

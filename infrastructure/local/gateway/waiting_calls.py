@@ -10,9 +10,9 @@ from chalicelib.core.concurrency import PerKeyExecutor
 
 T = TypeVar("T")
 
-THREADS: Final = 32
+THREADS: Final = 48
 #: Threads of one caller: others find a free one
-OF_ONE_CALLER: Final = 8
+OF_ONE_CALLER: Final = 16
 
 
 class WaitingCalls:
