@@ -13,7 +13,7 @@ from typing import Any
 
 from chalicelib.core import queues
 from chalicelib.core.queues import MalformedMessage, Received
-from chalicelib.generation.worker import generate, generate_together
+from chalicelib.generation.worker import generate, generate_together, is_suspect
 from chalicelib.recording.at_once import LoneReports, ends_lull
 from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding.seed_batches import SEED
@@ -54,9 +54,15 @@ def kind_of(head: Json) -> str:
 
 
 def _handle_together(messages: Sequence[Received]) -> Sequence[Received]:
-    """Generate chunks as a group, and do other work one by one; return the messages that failed."""
-    chunks = [message for message in messages if kind_of(message.head) == CHUNK]
-    others = [message for message in messages if kind_of(message.head) != CHUNK]
+    """Generate chunks as a group, and do other work one by one; return the messages that failed.
+
+    A chunk whose workers may have died of it is no member of a group.
+    """
+    chunks: list[Received] = []
+    others: list[Received] = []
+    for message in messages:
+        is_member = kind_of(message.head) == CHUNK and not is_suspect(message)
+        (chunks if is_member else others).append(message)
     failed = list(_one_by_one(others))
     if not chunks:
         return failed

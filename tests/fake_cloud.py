@@ -158,15 +158,15 @@ def queued(queue: str) -> list[str]:
     return bodies
 
 
-def sqs_event(bodies: list[str]) -> dict[str, Any]:
-    """Return the Lambda event for SQS messages with these bodies."""
+def sqs_event(bodies: list[str], receives: int = 1) -> dict[str, Any]:
+    """Return the Lambda event for SQS messages with these bodies, received so many times."""
     return {
         "Records": [
             {
                 "messageId": f"m-{i}",
                 "receiptHandle": f"r-{i}",
                 "body": body,
-                "attributes": {"ApproximateReceiveCount": "1"},
+                "attributes": {"ApproximateReceiveCount": str(receives)},
                 "messageAttributes": {},
                 "eventSource": "aws:sqs",
                 "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:queue",

@@ -68,6 +68,7 @@ class _Endpoint(NamedTuple):
     view: View
     grant: str
     subaccount_header: bool
+    waits: bool = False
 
 
 class App(chalice.Chalice):
@@ -93,6 +94,12 @@ class App(chalice.Chalice):
     def view(self, method: str, path: str) -> View:
         """Return the view of a declared route."""
         return self._endpoints[path][method].view
+
+    def waits(self, method: str, path: str) -> bool:
+        """Tell whether a request of a path, as it was sent, asks other hosts before it answers."""
+        match = self.route_table.match(path)
+        endpoint = self._endpoints[match.route].get(method) if match else None
+        return endpoint is not None and endpoint.waits
 
     def register_middleware(self, func: Callable[..., Any], event_type: str = "all") -> None:
         """Register middleware for an event type other than HTTP: HTTP requests run none."""
@@ -154,6 +161,7 @@ class App(chalice.Chalice):
         path, grant = kwargs["path"], options.pop("grant", "")
         methods = options.pop("methods", ["GET"])
         subaccount_header = options.pop("subaccount_header", True)
+        waits = options.pop("waits", False)
         if not is_grant(grant):
             raise ValueError(f"route {path} must declare its grant, not {grant!r}")
         if kwargs.get("url_prefix"):
@@ -165,7 +173,7 @@ class App(chalice.Chalice):
         for method in methods:
             if method in endpoints:
                 raise ValueError(f"{method} {path} has two views")
-            endpoints[method] = _Endpoint(user_handler, grant, subaccount_header)
+            endpoints[method] = _Endpoint(user_handler, grant, subaccount_header, waits)
 
     def _register_all_paths(self) -> None:
         for path in _ALL_PATHS:

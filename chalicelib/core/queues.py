@@ -56,7 +56,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One message received; ``id`` is its SQS message id. :meth:`payload` fetches the payload."""
+    """One message received; ``id`` is its SQS message id. :meth:`payload` fetches the payload.
+
+    ``receives`` counts how often it was received, this time included.
+    """
 
     head: Json
     _inline: str = ""
@@ -64,6 +67,7 @@ class Received:
     id: str = ""
     _tenant: str = ""
     rest: float = 0.0
+    receives: int = 1
 
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
@@ -172,10 +176,11 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
     raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 
-def read(body: str, message_id: str = "", tenant: str = "") -> Received:
+def read(body: str, message_id: str = "", tenant: str = "", receives: int = 1) -> Received:
     """Read a queue message; raises :class:`MalformedMessage`.
 
-    ``tenant`` is its ``MessageGroupId``, which it keeps when it is sent again.
+    ``tenant`` is its ``MessageGroupId``, which it keeps when it is sent again; ``receives`` is its
+    ``ApproximateReceiveCount``.
     """
     try:
         message = json.loads(body)
@@ -189,7 +194,7 @@ def read(body: str, message_id: str = "", tenant: str = "") -> Received:
     rest = message.get("rest", 0.0)
     if not isinstance(rest, int | float) or not 0 <= rest <= _LONGEST_REST:
         raise MalformedMessage("the rest of the delay is not a number of seconds")
-    return Received(message["head"], inline, blob, message_id, tenant, rest)
+    return Received(message["head"], inline, blob, message_id, tenant, rest, receives)
 
 
 Handler = Callable[[Sequence[Received]], Sequence[Received]]
@@ -206,8 +211,13 @@ def consume(queue: str, event: Json, handle: Handler) -> Json:
     messages: list[Received] = []
     for record in event["Records"]:
         try:
-            tenant = record.get("attributes", {}).get("MessageGroupId", "")
-            message = read(record["body"], record["messageId"], tenant)
+            attributes = record.get("attributes", {})
+            message = read(
+                record["body"],
+                record["messageId"],
+                attributes.get("MessageGroupId", ""),
+                int(attributes.get("ApproximateReceiveCount", 1)),
+            )
             if not _postponed(queue, message):
                 messages.append(message)
         except Exception:

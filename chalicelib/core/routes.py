@@ -38,34 +38,47 @@ class Routes(chalice.Blueprint):
 
     ``grant`` says who may call: a grant such as ``templates/view``, ``AUTHENTICATED`` (any valid
     key) or ``PUBLIC`` (no key). The view gets the :class:`Request`, and the path's parameters by
-    name, decoded once.
+    name, decoded once. A route that ``waits`` asks other hosts, such as a webhook's target or name
+    servers: where requests share threads, it must not take those of the others.
     """
 
     def get(
-        self, path: str, *, grant: str, subaccount_header: bool = True
+        self, path: str, *, grant: str, subaccount_header: bool = True, waits: bool = False
     ) -> Callable[[View], View]:
         """Declare the view of GET ``path``, which also answers HEAD.
 
         Without ``subaccount_header`` the header is ignored, whatever it holds (spec 5.6).
         """
-        return self._declare("GET", path, grant, subaccount_header=subaccount_header)
+        return self._declare("GET", path, grant, waits, subaccount_header=subaccount_header)
 
-    def post(self, path: str, *, grant: str) -> Callable[[View], View]:
+    def post(self, path: str, *, grant: str, waits: bool = False) -> Callable[[View], View]:
         """Declare the view of POST ``path``."""
-        return self._declare("POST", path, grant)
+        return self._declare("POST", path, grant, waits)
 
-    def put(self, path: str, *, grant: str) -> Callable[[View], View]:
+    def put(self, path: str, *, grant: str, waits: bool = False) -> Callable[[View], View]:
         """Declare the view of PUT ``path``."""
-        return self._declare("PUT", path, grant)
+        return self._declare("PUT", path, grant, waits)
 
     def delete(self, path: str, *, grant: str) -> Callable[[View], View]:
         """Declare the view of DELETE ``path``."""
         return self._declare("DELETE", path, grant)
 
     def _declare(
-        self, method: str, path: str, grant: str, *, subaccount_header: bool = True
+        self,
+        method: str,
+        path: str,
+        grant: str,
+        waits: bool = False,
+        *,
+        subaccount_header: bool = True,
     ) -> Callable[[View], View]:
-        return self.route(path, methods=[method], grant=grant, subaccount_header=subaccount_header)
+        return self.route(
+            path,
+            methods=[method],
+            grant=grant,
+            waits=waits,
+            subaccount_header=subaccount_header,
+        )
 
 
 def is_grant(text: str) -> bool:

@@ -10,7 +10,8 @@ suspending an account stop the chunks after ``KEY_CACHE_SECONDS``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from chalicelib.core import config_cache, defaults
 from chalicelib.core.dynamo import Key
@@ -39,7 +40,8 @@ class Chunk:
     """Recipients of one transmission; the first has index ``first_index`` among all of them.
 
     The messages of a transmission's only chunk (``is_only``) are delivered by the worker that
-    generated them: the ``delivery`` queue may be full of bulk mail.
+    generated them: the ``delivery`` queue may be full of bulk mail. ``absent`` counts recipients
+    before the first one here, in a part of a chunk.
     """
 
     unit: WorkUnit
@@ -47,6 +49,17 @@ class Chunk:
     first_index: int
     recipients: list[Json]
     is_only: bool = False
+    absent: int = 0
+
+    @property
+    def indexed_recipients(self) -> list[tuple[int, Json]]:
+        """Return the recipients with their indexes."""
+        return list(enumerate(self.recipients, start=self.first_index + self.absent))
+
+    def alone(self, index: int) -> Chunk:
+        """Return the part of the chunk that has one recipient."""
+        absent = index - self.first_index
+        return replace(self, recipients=[self.recipients[absent]], absent=absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,16 @@ class Lookups:
 
     config: Reads = field(default_factory=config_reads)
     suppression: Reads = field(default_factory=lambda: Reads(suppression_table, consistent=False))
+
+
+class GenerateChunk(Protocol):
+    """Generates a chunk, as :func:`generate_chunk` does."""
+
+    def __call__(
+        self, chunk: Chunk, injected_ms: int, *, attempted: Attempted = frozenset
+    ) -> GeneratedChunk:
+        """Return the messages and events."""
+        ...
 
 
 class ChunkGenerator:
@@ -93,11 +116,10 @@ class ChunkGenerator:
         chunk, generator, injected_ms = self.chunk, self._generator, self._injected_ms
         read = self._lookups.suppression
         holds = suppression.holds_of(chunk.transmission, chunk.recipients, read)
-        counts_in_usage = not chunk.transmission.is_counted
-        usage = {COUNTS_IN_USAGE: True} if counts_in_usage else {}
+        usage = usage_mark(chunk)
         messages: list[FinishedMessage] = []
         events: list[Event] = []
-        for index, recipient in enumerate(chunk.recipients, start=chunk.first_index):
+        for index, recipient in chunk.indexed_recipients:
             try:
                 message = generator.generate(index, recipient)
             except NotGenerated as fault:
@@ -110,18 +132,28 @@ class ChunkGenerator:
                 events.append(suppression.bounce(fields, injected_ms))
             else:
                 messages.append(message)
-        failed = len(chunk.recipients) - len(messages)
-        batch = DeliveryBatch(
-            chunk.unit,
-            1,
-            injected_ms,
-            generator.event,
-            messages,
-            failed,
-            counts_in_usage,
-            is_small=chunk.is_only,
-        )
-        return GeneratedChunk(batch, events)
+        return GeneratedChunk(batch_of(chunk, generator.event, messages, injected_ms), events)
+
+
+def usage_mark(chunk: Chunk) -> Event:
+    """Return the field of the events that count in the account's usage, if they are to count."""
+    return {} if chunk.transmission.is_counted else {COUNTS_IN_USAGE: True}
+
+
+def batch_of(
+    chunk: Chunk, event: Event, messages: Sequence[FinishedMessage], injected_ms: int
+) -> DeliveryBatch:
+    """Return the delivery batch of a chunk's messages, whose events share the fields ``event``."""
+    return DeliveryBatch(
+        chunk.unit,
+        1,
+        injected_ms,
+        event,
+        messages,
+        failed=len(chunk.recipients) - len(messages),
+        counts_in_usage=not chunk.transmission.is_counted,
+        is_small=chunk.is_only,
+    )
 
 
 def generate_chunk(

@@ -1,55 +1,48 @@
-"""Turn the style sheets of html into style attributes, for ``options.inline_css`` (css-inline)."""
+"""Turn the style sheets of html into style attributes, for ``options.inline_css`` (spec 2.1)."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from typing import Any
+from typing import Final
 
+from chalicelib.core.confined import Confined, Died
+from chalicelib.css_inlining.inliner import inline
 from chalicelib.generation.faults import RenderFault
-from chalicelib.tracking.literal_links import marks_before, marks_behind
+from chalicelib.template_language.cache import SizedCache
 
-# The library keeps a stack frame for each level of nesting and overruns its stack at some thousands
-MOST_NESTED = 1_000
+# css-inline follows the nesting of html on its stack, and builds more elements than html has tags.
+# Usual html takes a tenth of this time, and the largest message a quarter of the memory.
+_inline: Final = Confined(inline, memory=1024 * 1024 * 1024, seconds=1.0, per_megabyte=2.0)
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
-# Elements without content and end tag (HTML standard, 13.1.2)
-_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"} | {
-    "param",
-    "source",
-    "track",
-    "wbr",
-}
+#: So many messages of a chunk may be too much to inline before its others are not tried any more
+MOST_DEATHS: Final = 3
+
+_cache: Final[SizedCache[str | RenderFault]] = SizedCache(most=32, largest=4_000_000)
 
 
-def inline_css(html: str) -> str:
-    """Return ``html`` with its style sheets inlined; raises :class:`RenderFault`.
+class CssInliner:
+    """Inlines the style sheets of one chunk's messages, whose html is much the same."""
 
-    At-rules such as media queries stay in a style element. No remote style sheet is loaded.
-    """
-    if _nesting(html) > MOST_NESTED:
-        raise RenderFault("[internal] inline_css: the html is nested too deeply")
-    try:
-        # The mark goes behind the URL, or selectors such as a[href^="https:"] would not match
-        return marks_before(_inliner().inline(marks_behind(html)))
-    except ValueError as fault:  # css_inline.InlineError
-        raise RenderFault(f"[internal] inline_css: {fault}") from None
+    def __init__(self) -> None:
+        self._deaths = 0
 
+    def inlined(self, html: str) -> str:
+        """Return ``html`` with its style sheets inlined; raises :class:`RenderFault`."""
+        if self._deaths >= MOST_DEATHS:
+            raise RenderFault("[internal] inline_css: html like it could not be inlined")
+        result = _cache.get(html, 2 * len(html), lambda: self._inlined(html))
+        if isinstance(result, RenderFault):
+            raise RenderFault(str(result))
+        return result
 
-@cache
-def _inliner() -> Any:
-    import css_inline
-
-    return css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
-
-
-def _nesting(html: str) -> int:
-    """Return how deep elements are nested; each element without an end tag counts as a level."""
-    depth = most = 0
-    for closing, name in _TAG.findall(html):
-        if closing:
-            depth = max(0, depth - 1)
-        elif name.lower() not in _VOID:
-            depth += 1
-            most = max(most, depth)
-    return most
+    def _inlined(self, html: str) -> str | RenderFault:
+        """Return the html or the fault, to be cached: the html of many messages is the same."""
+        if "style" not in html.lower():
+            return html
+        try:
+            data = _inline(html.encode("utf-8", "surrogatepass"))
+        except Died as death:
+            self._deaths += 1
+            return RenderFault(f"[internal] inline_css: the html cannot be inlined: {death}")
+        except ValueError as fault:
+            return RenderFault(f"[internal] inline_css: {fault}")
+        return data.decode("utf-8", "surrogatepass")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import compose
-from chalicelib.generation.css import inline_css
+from chalicelib.generation.css import CssInliner
 from chalicelib.generation.faults import template_errors_as_faults
 from chalicelib.generation.feedback_id import feedback_id_field
 from chalicelib.generation.prebuilt import PrebuiltHeader
@@ -83,6 +83,7 @@ class InlineDrafter:
         content = transmission.content
         self._transmission = transmission
         self._injected_ms = injected_ms
+        self._css = CssInliner()
         self._substitution = Substitution(transmission)
         self._verbatim = not fills_bodies(transmission)
         self._attachments = [Attachment(**file) for file in content.get("attachments", [])]
@@ -104,7 +105,7 @@ class InlineDrafter:
             verbatim_bodies=self._verbatim,
         )
         if self._transmission.options.get("inline_css") and content.html:
-            content = replace(content, html=literal(inline_css(str(content.html))))
+            content = replace(content, html=literal(self._css.inlined(str(content.html))))
         return Draft(
             content.sender,
             content.subject,
@@ -144,6 +145,7 @@ class PrebuiltDrafter:
         substitute = transmission.substitute
         self._transmission = transmission
         self._injected_ms = injected_ms
+        self._css = CssInliner()
         self._content = PrebuiltContent(transmission.raw, as_given=not substitute)
         self._substitution = Substitution(transmission) if substitute else None
         self._fills_bodies = fills_bodies(transmission)
@@ -204,5 +206,5 @@ class PrebuiltDrafter:
         if fill:
             text = fill(text, part.kind)
         if self._transmission.options.get("inline_css") and part.kind is HTML:
-            text = inline_css(text)
+            text = self._css.inlined(text)
         return tracking.body(text, part.kind)

@@ -61,6 +61,15 @@ class Generator:
         except Ungenerated as fault:
             raise NotGenerated(self._fault_event(fault, index, recipient, tracked)) from None
 
+    def death(self, index: int, recipient: Json, reason: str) -> Event:
+        """Return the event of a recipient whose message ended the process that generated it.
+
+        Nothing is rendered for it, so From and subject are not known.
+        """
+        fault = failure(f"[internal] the message cannot be generated: {reason}", recipient)
+        tracked = self._decorator.tracked(recipient)
+        return self._event_of(fault, index, recipient, tracked, {})
+
     def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
         if fields := self._transmission.refusal:
             raise Ungenerated(fields["type"], fields)
@@ -122,8 +131,19 @@ class Generator:
         self, fault: Ungenerated, index: int, recipient: Json, tracked: TrackingOptions
     ) -> Event:
         """Return the event of a recipient without a message."""
+        header_fields = self._header_fields(fault.kind, recipient)
+        return self._event_of(fault, index, recipient, tracked, header_fields)
+
+    def _event_of(
+        self,
+        fault: Ungenerated,
+        index: int,
+        recipient: Json,
+        tracked: TrackingOptions,
+        header_fields: Event,
+    ) -> Event:
         fields = self._recipient_fields(recipient) | self._own(_tracking_fields(tracked))
-        fields |= self._header_fields(fault.kind, recipient)
+        fields |= header_fields
         # An address may be twice among the recipients; each has an event of its own
         own_fields = fault.fields | {"rcpt_index": index}
         return make_event(

@@ -33,9 +33,11 @@ from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.generation import suppression
+from chalicelib.generation.apart import generate_chunk_apart
 from chalicelib.generation.chunk import (
     Chunk,
     ChunkGenerator,
+    GenerateChunk,
     GeneratedChunk,
     Lookups,
     generate_chunk,
@@ -52,6 +54,7 @@ from chalicelib.transmissions.submit import QUEUE
 _log = logging.getLogger(__name__)
 
 _HOLD_SECONDS = 1.0
+_UNSUSPICIOUS_RECEIVES = 2
 
 
 def generate(message: Received, reports: Reports | None = None) -> None:
@@ -59,8 +62,17 @@ def generate(message: Received, reports: Reports | None = None) -> None:
 
     ``reports`` takes the events of messages that are delivered at once.
     """
+    make = generate_chunk_apart if is_suspect(message) else generate_chunk
     if chunk := _read(message):
-        _finish(chunk, generate_chunk(chunk, clock.now_ms()), reports or Reports())
+        _finish(chunk, make(chunk, clock.now_ms()), reports or Reports(), make)
+
+
+def is_suspect(message: Received) -> bool:
+    """Tell whether two workers may have died of a message, which are all that tell nothing of it.
+
+    Its mail is generated in a process that may die, message by message.
+    """
+    return message.receives > _UNSUSPICIOUS_RECEIVES
 
 
 def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
@@ -120,23 +132,33 @@ def _read(message: Received) -> Chunk | None:
         return None
 
 
-def _finish(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> None:
-    """Begin the unit of a chunk that was generated, and hand on its messages and events."""
+def _finish(
+    chunk: Chunk,
+    generated_chunk: GeneratedChunk,
+    reports: Reports,
+    make: GenerateChunk = generate_chunk,
+) -> None:
+    """Begin the unit of a chunk that was generated, and hand on its messages and events.
+
+    ``make`` generates it again, where an earlier worker has begun to.
+    """
     try:
-        _begin(chunk, generated_chunk, reports)
+        _begin(chunk, generated_chunk, reports, make)
     except BegunEarlier:
         chunk = replace(chunk, unit=chunk.unit.as_chunk)
-        _begin(chunk, generate_chunk(chunk, clock.now_ms()), reports)
+        _begin(chunk, make(chunk, clock.now_ms()), reports, make)
 
 
-def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> None:
+def _begin(
+    chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports, make: GenerateChunk
+) -> None:
     generation = _record_generation(chunk, generated_chunk)
     if generation is None:
         return  # it has been delivered
     was_sent = generation.lease is not None and generation.lease.status is LeaseStatus.TAKEN_OVER
     if was_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
         # An earlier worker began this unit and died: its time is that of the messages
-        generated_chunk = generate_chunk(
+        generated_chunk = make(
             chunk,
             generation.injected_ms,
             attempted=cache(lambda: {0} if was_sent else attempted_messages(chunk.unit)),

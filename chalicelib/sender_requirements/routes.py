@@ -10,7 +10,9 @@ from chalicelib.sender_requirements.view import address_view, domain_view
 routes = Routes(__name__)
 
 
-@routes.get("/api/v1/sending-domains/{domain}/requirements", grant="sending_domains/manage")
+@routes.get(
+    "/api/v1/sending-domains/{domain}/requirements", grant="sending_domains/manage", waits=True
+)
 def show_domain_requirements(request: Request, domain: str) -> Reply:
     """Check a domain by the rules of Gmail, Yahoo and Outlook.com for senders.
 
@@ -19,7 +21,7 @@ def show_domain_requirements(request: Request, domain: str) -> Reply:
     return ok(domain_view(service.of_domain(request.caller.scope, domain)))
 
 
-@routes.get("/api/v1/ip-pools/{pool_id}/requirements", grant="ip_pools/view")
+@routes.get("/api/v1/ip-pools/{pool_id}/requirements", grant="ip_pools/view", waits=True)
 @bare_errors()
 def list_pool_requirements(request: Request, pool_id: str) -> Reply:
     """Check the addresses of a pool by the rules of large mail hosts: PTR record and EHLO name.

@@ -66,7 +66,7 @@ def list_dns_records(request: Request, domain: str) -> Reply:
     return ok(list(dns_records(get_owned(request.caller.scope, domain))))
 
 
-@routes.put(_DOMAIN, grant=_GRANT)
+@routes.put(_DOMAIN, grant=_GRANT, waits=True)
 def update_domain(request: Request, domain: str) -> Reply:
     """Change a domain."""
     after = service.update(request.caller.scope, domain, DomainUpdate.parse(request.json()))
@@ -83,7 +83,7 @@ def delete_domain(request: Request, domain: str) -> Reply:
     return empty(204)
 
 
-@routes.post(_DOMAIN + "/verify", grant=_GRANT)
+@routes.post(_DOMAIN + "/verify", grant=_GRANT, waits=True)
 def verify_domain(request: Request, domain: str) -> Reply:
     """Check the domain; return its statuses and the DNS records that were found."""
     after, checks = verify(request.caller.scope, domain, VerifyRequest.parse(request.json()))
@@ -125,7 +125,7 @@ def delete_key(request: Request, domain: str, key_id: str) -> Reply:
     return empty(204)
 
 
-@routes.post(_KEYS + "/{key_id}/verify", grant=_GRANT)
+@routes.post(_KEYS + "/{key_id}/verify", grant=_GRANT, waits=True)
 def verify_key(request: Request, domain: str, key_id: str) -> Reply:
     """Look for a DKIM key's record in the DNS."""
     key, outcome = further_keys.verify(request.caller.scope, domain, key_id)

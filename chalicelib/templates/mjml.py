@@ -4,8 +4,9 @@ Tags of the template language are no MJML: ``{{ a < b }}`` would end a text. So 
 leaves as they are stand for the tags while it compiles. A tag whose word is missing in the HTML is
 an error: MJML has no place for it there, such as in a width.
 
-The compiler (mrml) names few places, ignores elements that it does not know, and ends the process
-when elements nest too deep. So `mjml_structure` reads the source first.
+The compiler (mrml) names few places, ignores elements that it does not know, and ends its process
+when elements nest too deep. So `mjml_structure` reads the source first, and `mjml_compiler` runs it
+in a process of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
+from chalicelib.core.confined import Died
 from chalicelib.template_language import MJML, Analysis, analyse
 from chalicelib.template_language.analysis import LocatedError, Places
 from chalicelib.template_language.errors import Fault, Span, TemplateError, shown
 from chalicelib.template_language.lexer import Tag
 from chalicelib.template_language.scanner import scan
+from chalicelib.templates.mjml_compiler import compile_mjml
 from chalicelib.templates.mjml_structure import default_values, structure_faults
 
 #: The compiled HTML is some ten times as long as its source
@@ -58,16 +61,16 @@ class Compilation:
             self._add(Fault(fault.detail, span=hidden.original(fault.span or Span(0, 0))))
         if self.errors:
             return
-        # Imported here: it is a library of 2 MB, which few requests need
-        import mjml
-
         try:
-            # By default it has mail load fonts from a host that readers do not know
-            html = str(mjml.mjml2html(hidden.source, fonts={}))
+            octets = compile_mjml(hidden.source.encode())
+        except Died as death:
+            self._add(Fault(f"it cannot be compiled: {death}", span=Span(0, 0)))
+            return
         except ValueError as error:
             self._add(hidden.fault(str(error)))
             return
-        if len(html.encode()) > MOST_HTML_BYTES:
+        html = octets.decode()
+        if len(octets) > MOST_HTML_BYTES:
             text = f"the HTML that it compiles to has more than {MOST_HTML_BYTES} bytes"
             self._add(Fault(text, span=Span(0, 0)))
             return

@@ -14,8 +14,6 @@ from chalicelib.template_language.cache import SizedCache
 from chalicelib.tracking.links import MARK
 
 _PROTOCOL = re.compile(r"[hH][tT][tT][pP][sS]?://")
-_MARK_BEFORE = re.compile(f"{MARK}({_PROTOCOL.pattern})")
-_MARK_BEHIND = re.compile(f"({_PROTOCOL.pattern}){MARK}")
 _CACHE_ENTRIES = 64
 _CACHE_CHARACTERS = 4_000_000  # characters, sources and results together
 
@@ -42,16 +40,6 @@ def mark_all(content: Any) -> Any:
 def unmark(text: str) -> str:
     """Return rendered text without marks, for text that no rewriter will process."""
     return text.replace(MARK, "")
-
-
-def marks_behind(text: str) -> str:
-    """Return text with each mark after its protocol, which style sheets need first."""
-    return _MARK_BEFORE.sub(rf"\1{MARK}", text)
-
-
-def marks_before(text: str) -> str:
-    """Undo :func:`marks_behind`, also in text that was changed since."""
-    return _MARK_BEHIND.sub(rf"{MARK}\1", text)
 
 
 def _with_marks(source: str) -> str:

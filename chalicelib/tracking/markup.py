@@ -14,6 +14,7 @@ from typing import NamedTuple
 BLANKS = " \t\n\r\f"
 
 _BREAK = rf"[{BLANKS}/>]"
+_NAME = rf"[a-zA-Z][^{BLANKS}/>\"'<]*"
 # A tag in the usual form; other tags are read attribute by attribute. Each attribute begins with a
 # blank, so that there is only one way to match them.
 _VALUE = rf"""(?:"[^"]*"|'[^']*'|[^{BLANKS}"'=<>`]+(?=[{BLANKS}>]))"""
@@ -30,12 +31,14 @@ def _any_case(*names: str) -> str:
     return f"(?:{'|'.join(spelled)})"
 
 
-_SKIPPED_NAME = (
-    rf"(?!{_any_case(*_LINK_AND_BODY, *_TEXT_ELEMENTS)}{_BREAK})[a-zA-Z][^{BLANKS}/>\"'<]*"
-)
+_SKIPPED_NAME = rf"(?!{_any_case(*_LINK_AND_BODY, *_TEXT_ELEMENTS)}{_BREAK}){_NAME}"
 _END_TAG = rf"/(?!{_any_case('body')}{_BREAK})[a-zA-Z][^>\"']*>"
 _SKIPPED = re.compile(
     rf"(?:[^<]+|<(?:{_SKIPPED_NAME}{_USUAL}|{_END_TAG}|(?![a-zA-Z/!?]))){{0,1000}}"
+)
+# All up to a start tag in the usual form, or else to what has to be read in another way
+_TO_START_TAG = re.compile(
+    rf"""(?:[^<]++|</[a-zA-Z][^>"']*+>|<(?![a-zA-Z/!?]))*+(<(?:({_NAME}){_USUAL}|(?=[a-zA-Z/!?])))"""
 )
 
 # A complete link tag in the usual form, divided around the value of its href
@@ -118,6 +121,57 @@ def tags(markup: str) -> Iterator[Tag]:
             yield Tag(name, start, position)
         elif name in _TEXT_END:
             position = _text_end(markup, name, start, position)
+
+
+def start_tags(markup: str) -> Iterator[Tag]:
+    """Yield all start tags in order, up to a tag, comment or element that is not closed."""
+    position = 0
+    try:
+        while match := _TO_START_TAG.match(markup, position):
+            start, position = match.start(1), match.end()
+            name = match[2]
+            if not name:
+                name_match = _TAG_NAME.match(markup, start)
+                if name_match is None:
+                    position = _past_comment(markup, start)
+                    continue
+                name = name_match[0][1:]
+                position = _tag_end(markup, start, name_match.end())
+            name = name.lower()
+            if not name.startswith("/"):
+                yield Tag(name, start, position)
+            if name in _TEXT_END:
+                position = _text_end(markup, name, start, position)
+    except Unfinished:
+        return
+
+
+def pieces(markup: str) -> Iterator[Tag]:
+    """Yield all that markup consists of, in order: tags, and what is between them.
+
+    Text has an empty name, a comment (and what browsers treat like one) the name ``!``. A tag or a
+    comment that is not closed is the end.
+    """
+    position, end = 0, len(markup)
+    while position < end:
+        start, name = position, ""
+        name_match = _TAG_NAME.match(markup, start)
+        try:
+            if name_match:
+                name = name_match[0][1:].lower()
+                position = _tag_end(markup, start, name_match.end())
+            elif markup.startswith(("<!", "<?", "</"), start):
+                name, position = "!", _past_comment(markup, start)
+            else:
+                place = markup.find("<", start + 1)
+                position = place if place >= 0 else end
+        except Unfinished:
+            return
+        yield Tag(name, start, position)
+        if name in _TEXT_END:
+            match = _TEXT_END[name].search(markup, position)
+            start, position = position, match.start() if match else end
+            yield Tag("", start, position)
 
 
 def around_href(markup: str) -> tuple[str, str, str] | None:

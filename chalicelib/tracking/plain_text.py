@@ -15,10 +15,12 @@ _URL_REST = r"""[^\s<>"\[\x00-\x1f\x7f\x91]*(?:\[(?!\[data-)[^\s<>"\[\x00-\x1f\x
 _URL = rf"[hH][tT][tT][pP][sS]?://{_URL_REST}"
 #: A URL, and a URL from any place after its protocol on; both end before a mark
 URL, URL_REST = re.compile(_URL), re.compile(_URL_REST)
+# A longer value is none: else each option without an end would be read to the end of the text
+_VALUE = r"""[^"'\]\s]{0,20}"""
 _LINK = re.compile(
     rf"""
     ({_URL})  # the URL
-    (\[\[data-(?:svc|msys)-clicktrack=(["']?)([^"'\]\s]*)\3\]\])?  # our option after it
+    (\[\[data-(?:svc|msys)-clicktrack=(["']?)({_VALUE})\3\]\])?  # our option after it
     """,
     re.VERBOSE,
 )

@@ -60,7 +60,7 @@ def delete_tracking_domain(request: Request, domain: str) -> Reply:
     return empty(204)
 
 
-@routes.post(_DOMAIN + "/verify", grant=_MANAGE)
+@routes.post(_DOMAIN + "/verify", grant=_MANAGE, waits=True)
 def verify_tracking_domain(request: Request, domain: str) -> Reply:
     """Look at the domain's CNAME, and at a page through it; return its status."""
     return ok(status_view(service.verify(request.caller.scope, domain)))

@@ -223,5 +223,6 @@ def options_in_force(options: Json, template: Mapping[str, bool], account: Json)
         "click_tracking": clicks,
         "initial_open": may_open and value_of("initial_open", initial),
         "transactional": value_of("transactional", account["transactional"]),
+        "inline_css": value_of("inline_css", False),
         "ip_pool": options.get("ip_pool") or account["ip_pool"],
     }

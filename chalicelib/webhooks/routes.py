@@ -27,7 +27,7 @@ _DEFAULT_BATCHES = 1000
 _MOST_BATCHES = 10_000
 
 
-@routes.post(_PATH, grant=_MODIFY)
+@routes.post(_PATH, grant=_MODIFY, waits=True)
 def create_webhook(request: Request) -> Reply:
     """Add a webhook, once its target has answered the test POST."""
     source = _source_of(request)
@@ -47,7 +47,7 @@ def show_webhook(request: Request, webhook_id: str) -> Reply:
     return ok(view)
 
 
-@routes.put(_PATH + "/{webhook_id}", grant=_MODIFY)
+@routes.put(_PATH + "/{webhook_id}", grant=_MODIFY, waits=True)
 def update_webhook(request: Request, webhook_id: str) -> Reply:
     """Change a webhook; a new target, authentication or header must pass the test first."""
     body = request.json()
@@ -61,7 +61,7 @@ def delete_webhook(request: Request, webhook_id: str) -> Reply:
     return empty(204)
 
 
-@routes.post(_PATH + "/{webhook_id}/validate", grant=_MODIFY)
+@routes.post(_PATH + "/{webhook_id}/validate", grant=_MODIFY, waits=True)
 def validate_webhook(request: Request, webhook_id: str) -> Reply:
     """Post a test batch to the target and show its response."""
     webhook = _find(request, webhook_id)

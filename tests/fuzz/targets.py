@@ -24,6 +24,9 @@ from chalicelib.core import dns as service_dns
 from chalicelib.core import ids, signing, strict_json, web_address
 from chalicelib.core.addresses import in_a_labels, read_mailbox
 from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.css_inlining.declarations import Block, merged
+from chalicelib.css_inlining.document import Document
+from chalicelib.css_inlining.style_sheet import StyleSheet, important_families
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
 from chalicelib.delivery.dane.records import TlsaRecord
 from chalicelib.dkim import dns_record
@@ -230,6 +233,23 @@ def web_addresses(data: bytes) -> None:
     assert not {" ", "\r", "\n"} & set(address.host + address.target)
 
 
+def style_sheets(data: bytes) -> None:
+    """Read html with style sheets, and write it with every rule inlined everywhere."""
+    text = _text(data)
+    document = Document(text)
+    assert document.rewritten({}, {}) == text
+    document.numbered("data-n")
+    for element in document.inlinable()[:3]:
+        css = text[element.content_start : element.content_end]
+        sheet = StyleSheet(css)
+        assert "".join(rule.text for rule in sheet.rules) == css
+        blocks = [Block((0, 0, 0), n, rule.declarations) for n, rule in enumerate(sheet.rules)]
+        for number in range(min(3, len(document.tags))):
+            style = merged(blocks, document.style_of(number), important_families(css))
+            assert '"' not in style
+            document.rewritten({number: style}, {element: sheet.rest([(0, 0)])})
+
+
 def link_markup(data: bytes) -> None:
     """Tags are found in order; a redirect's target has no line end."""
     text = data.decode("utf-8", "replace")
@@ -399,6 +419,11 @@ _URLS = (
     "https://b\u00fccher.example/gr\u00f6\u00dfe?\u00df".encode(),
     b"http://127.1/\\evil.example@x",
 )
+_STYLED = (
+    b"<style>p, a:hover { color: red !important; background: url(a;b) } @media x { p { a: b } }"
+    b"</style><p class=x style='font: \"a\"; b: c'>x<br/><!--[if mso]><style>i{a:b}</style>-->",
+    b"<STYLE media=screen><!-- .x\\:y > [a=','] { --b: 'c;}' } --></STYLE><A HREF=x/>",
+)
 _MARKUP = (
     b'<html><body><!-- c --><a href="https://a.test/?x=1&amp;y" data-x=1>t</a><img src=x></body>',
     b"<style><a href=x></style><script>'<a'</script><textarea></a></textarea><area HREF='u'/>",
@@ -445,6 +470,9 @@ TARGETS = (
     Target("header-values", header_values, _HEADERS, (b"=?utf-8?q?", b"<@", b"<>", b"group:")),
     Target("template", template, _TEMPLATES, _TEMPLATE_WORDS),
     Target("web-addresses", web_addresses, _URLS, (b"http://", b"//", b"@", b"[", b"%2e")),
+    Target(
+        "style-sheets", style_sheets, _STYLED, (b"{", b"}", b"/*", b"'", b"url(", b"!important")
+    ),
     Target("link-markup", link_markup, (*_MARKUP, *_URLS), (b"<a ", b"href=", b"<!--", b"</")),
     Target("tracking-tokens", tracking_tokens, (_TOKEN,), (b"..", b"=")),
     Target("signed-tokens", signed_tokens, (signing.to_token([1, "a"], "fuzz").encode(),)),

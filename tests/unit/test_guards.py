@@ -56,6 +56,7 @@ BANDS = {
     ),
     **dict.fromkeys(
         [
+            "css_inlining",
             "data_privacy",
             "delivery",
             "event_export",
@@ -238,6 +239,26 @@ def test_every_route_declares_a_grant_that_exists() -> None:
 
 @pytest.mark.spec("1-r3")
 @pytest.mark.spec("9-r1")
+def test_routes_that_ask_other_hosts_say_so() -> None:
+    """Add a route whose view connects to others, or asks the DNS: it must declare ``waits``."""
+    paths = {
+        f"{route.method} {route.path}"
+        for route in application().app.declared_routes()
+        if application().app.waits(route.method, route.path)
+    }
+    assert paths == {
+        "POST /api/v1/webhooks",
+        "PUT /api/v1/webhooks/{webhook_id}",
+        "POST /api/v1/webhooks/{webhook_id}/validate",
+        "PUT /api/v1/sending-domains/{domain}",
+        "POST /api/v1/sending-domains/{domain}/verify",
+        "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify",
+        "GET /api/v1/sending-domains/{domain}/requirements",
+        "POST /api/v1/tracking-domains/{domain}/verify",
+        "GET /api/v1/ip-pools/{pool_id}/requirements",
+    }
+
+
 def test_paths_are_in_lower_case_with_dashes_and_carry_the_version() -> None:
     path = re.compile(r"(/api/(v1|labs))?(/[a-z0-9.-]+|/\{[a-z_]+\})+")
     for route in application().app.declared_routes():

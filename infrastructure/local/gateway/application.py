@@ -1,9 +1,10 @@
 """Hand HTTP requests to the ``App`` in the form of API Gateway's REST events.
 
 Every request that no local endpoint takes becomes the event that API Gateway would make of it, and
-runs in a thread. The path is taken undecoded. The source address is the peer's, never a header's. A
-body over the limit is read to its end but not kept, so that the client can finish sending and keep
-its connection; the ``App`` then answers 413, after its checks for 404, 405, 401 and 403.
+runs in a thread; those that wait for other hosts have threads of their own. The path is taken
+undecoded. The source address is the peer's, never a header's. A body over the limit is read to its
+end but not kept, so that the client can finish sending and keep its connection; the ``App`` then
+answers 413, after its checks for 404, 405, 401 and 403.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from chalicelib.core.http import App
 from infrastructure.local.gateway.http_protocol import HttpProtocol
 from infrastructure.local.gateway.replies import error_body, reply_json
 from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, Send, read_body
+from infrastructure.local.gateway.waiting_calls import WaitingCalls
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, reason_to_refuse
 
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -54,8 +56,9 @@ class Gateway:
     A prefix covers the path itself and everything below it. These paths are for this machine only:
     for programs on it, and for web pages of the same origin; ``access`` says who else may use them.
     ``max_body_bytes`` bounds the bodies that reach ``app``, and ``threads`` the requests that run
-    at once. ``GET /`` leads to ``home``, a relative URL, if there is one. ``count`` gets method,
-    status and seconds of each request that ``app`` answered.
+    at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL,
+    if there is one. ``count`` gets method, status and seconds of each request that
+    ``app`` answered.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Gateway:
         extra: Mapping[str, AsgiCallable] | None = None,
         access: LocalAccess = NOBODY_ELSE,
         threads: int = 16,
+        waiting_calls: WaitingCalls | None = None,
         home: str = "",
         count: Callable[[str, int, float], None] | None = None,
     ) -> None:
@@ -76,6 +80,7 @@ class Gateway:
         self._max_body_bytes = max_body_bytes
         self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
+        self._waiting_calls = waiting_calls or WaitingCalls()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -102,8 +107,13 @@ class Gateway:
         body = await read_body(scope, receive, self._max_body_bytes)
         if body is None:
             return
-        loop = asyncio.get_running_loop()
-        response = await loop.run_in_executor(self._pool, self._respond, scope, body)
+        path = scope["raw_path"].decode("ascii")
+        if self._app.waits(scope["method"], path):
+            call = functools.partial(self._respond, scope, body)
+            response = await self._waiting_calls.run(_caller(scope), call)
+        else:
+            loop = asyncio.get_running_loop()
+            response = await loop.run_in_executor(self._pool, self._respond, scope, body)
         await _write(response, scope["method"], send, close=body.unread)
 
     def _respond(self, scope: Scope, body: RequestBody) -> Mapping[str, Any]:
@@ -156,6 +166,11 @@ class Gateway:
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _caller(scope: Scope) -> str:
+    """Return the key that a request shows, which tells whose it is."""
+    return dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
 
 
 def _for_this_machine(handler: AsgiCallable, access: LocalAccess) -> AsgiCallable:

@@ -1,7 +1,8 @@
 """Route the requests of ``/local`` to their operations, and translate refusals.
 
 An operation is a function of a :class:`LocalRequest` that returns a :class:`LocalReply`. It runs in
-a thread, unless it is a coroutine function. An operation that streams gets the ASGI connection.
+a thread, unless it is a coroutine function; one that waits for other hosts runs in a thread of its
+own kind. An operation that streams gets the ASGI connection.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
@@ -20,6 +22,7 @@ from chalicelib.core import strict_json
 from chalicelib.core.errors import ServiceError
 from infrastructure.local.gateway.replies import error_body, reply
 from infrastructure.local.gateway.request_body import Receive, Scope, Send, read_body
+from infrastructure.local.gateway.waiting_calls import WaitingCalls
 
 PREFIX = "/local"
 MAX_BODY_BYTES = 64 * 1024
@@ -86,13 +89,17 @@ class LocalRoute(NamedTuple):
     operation: Callable[..., Any]
     max_body: int = MAX_BODY_BYTES
     streams: bool = False
+    waits: bool = False
 
 
 class LocalApi:
     """The routes as an ASGI callable."""
 
-    def __init__(self, routes: Iterable[LocalRoute]) -> None:
+    def __init__(
+        self, routes: Iterable[LocalRoute], waiting_calls: WaitingCalls | None = None
+    ) -> None:
         self.routes = tuple(routes)
+        self._waiting_calls = waiting_calls or WaitingCalls()
         self._patterns = [(_pattern(route.path), route) for route in self.routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,11 +123,16 @@ class LocalApi:
         if route.streams:
             await route.operation(scope, receive, send)
         else:
-            await _run(route, parameters, scope, receive, send)
+            await _run(self._waiting_calls, route, parameters, scope, receive, send)
 
 
 async def _run(
-    route: LocalRoute, parameters: Mapping[str, str], scope: Scope, receive: Receive, send: Send
+    waiting_calls: WaitingCalls,
+    route: LocalRoute,
+    parameters: Mapping[str, str],
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     body = await read_body(scope, receive, route.max_body)
     if body is None:
@@ -140,6 +152,8 @@ async def _run(
     try:
         if inspect.iscoroutinefunction(route.operation):
             response = await route.operation(request)
+        elif route.waits:
+            response = await waiting_calls.run("", partial(route.operation, request))
         else:
             response = await asyncio.to_thread(route.operation, request)
     except (LocalError, ServiceError) as error:

@@ -41,9 +41,9 @@ class MessageEndpoint:
         """Return the routes."""
         return [
             LocalRoute("GET", f"{_MESSAGE}/links", self.list_links),
-            LocalRoute("GET", f"{_MESSAGE}/checks", self.check),
+            LocalRoute("GET", f"{_MESSAGE}/checks", self.check, waits=True),
             LocalRoute("GET", f"{_MESSAGE}/features", self.list_features),
-            LocalRoute("POST", f"{_MESSAGE}/actions", self.act),
+            LocalRoute("POST", f"{_MESSAGE}/actions", self.act, waits=True),
         ]
 
     def list_links(self, request: LocalRequest) -> LocalReply:

@@ -8,7 +8,6 @@ taken as used. Work grows with the length of the HTML and no faster, since anybo
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -31,6 +30,7 @@ from infrastructure.local.messages.feature_names import (
     UNITS,
 )
 from infrastructure.local.messages.links import is_pixel
+from infrastructure.local.messages.markup_reader import MarkupReader
 
 # More than any client shows
 _MOST_CHARACTERS = 1_000_000
@@ -60,16 +60,14 @@ def features_of(html: str | None) -> list[Feature]:
     return _Finder(html or "").features()
 
 
-class _Finder(HTMLParser):
+class _Finder(MarkupReader):
     """Collect the features of a document."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
         self._counts: dict[str, int] = {}
         self._examples: dict[str, str] = {}
         self._style: list[str] | None = None
-        self.feed(html[:_MOST_CHARACTERS])
-        self.close()
+        self.read(html[:_MOST_CHARACTERS])
         self._end_style()
 
     def features(self) -> list[Feature]:

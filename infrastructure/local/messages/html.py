@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from typing import NamedTuple
+
+from infrastructure.local.messages.markup_reader import MarkupReader
 
 # More than any client shows
 _MOST_CHARACTERS = 4_000_000
@@ -29,18 +30,16 @@ class ImageTag(NamedTuple):
     alt: str | None
 
 
-class Html(HTMLParser):
+class Html(MarkupReader):
     """The content of an HTML part, in document order."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
         self.links: list[LinkTag] = []
         self.images: list[ImageTag] = []
         self._pieces: list[str] = []
         self._invisible = 0
         self._link_start: int | None = None
-        self.feed(html[:_MOST_CHARACTERS])
-        self.close()
+        self.read(html[:_MOST_CHARACTERS])
         self._end_link()
 
     @property

@@ -80,6 +80,25 @@ def test_tags_are_found_where_the_specification_of_html_finds_them(text: str) ->
         assert is_finished == reference.is_finished
 
 
+@settings(max_examples=400)
+@given(soups)
+def test_start_tags_are_found_where_the_specification_of_html_finds_them(text: str) -> None:
+    expected = [tag[:3] for tag in Reference(text).tags if not tag[0].startswith("/")]
+    assert list(map(tuple, markup.start_tags(text))) == expected
+
+
+@settings(max_examples=400)
+@given(soups)
+def test_pieces_are_all_tags_and_what_is_between_them(text: str) -> None:
+    pieces = list(markup.pieces(text))
+    assert (
+        "".join(text[start:end] for _, start, end in pieces)
+        == text[: pieces[-1].end if pieces else 0]
+    )
+    tags = [tuple(each) for each in pieces if each.name not in ("", "!")]
+    assert tags == [tag[:3] for tag in Reference(text).tags]
+
+
 @settings(max_examples=250)
 @given(soups.map(lambda soup: f"<a {soup}>"))
 def test_attributes_are_read_as_the_specification_of_html_reads_them(text: str) -> None:
@@ -167,3 +186,14 @@ UNITS = [
 def test_hostile_markup_takes_linear_time(unit: str, before: str) -> None:
     assert_linear(found_in, before + unit * (100_000 // len(unit)))
     assert_linear(found_in, (before + unit) * (100_000 // len(before + unit)))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("before", ["", "<p ", "<a b='"])
+def test_start_tags_of_hostile_markup_are_found_in_linear_time(unit: str, before: str) -> None:
+    def read(text: str) -> None:
+        list(markup.start_tags(text))
+        list(markup.pieces(text))
+
+    assert_linear(read, before + unit * (100_000 // len(unit)))
+    assert_linear(read, (before + unit) * (100_000 // len(before + unit)))

@@ -98,7 +98,16 @@ def test_nothing_but_urls_changes(given_text: str) -> None:
     assert undone(text(given_text)) == given_text.replace('[[data-svc-clicktrack="0"]]', "")
 
 
+def test_an_option_that_is_far_too_long_is_text() -> None:
+    option = f"[[data-svc-clicktrack='{'0' * 100}']]"
+    assert undone(text(f"https://a.example/{option}")) == f"https://a.example/{option}"
+
+
 def test_hostile_text_takes_linear_time() -> None:
-    for unit in ("http://", "http://)", "http://[", "http://a[[data-", "h", ")", "https://a.b/)) "):
+    units = ("http://", "http://)", "http://[", "http://a[[data-", "h", ")", "https://a.b/)) ")
+    options = [
+        f"http://a[[data-svc-clicktrack={end}" for end in ("", "'", '"', "0", "]", "'0]", "'0']")
+    ]
+    for unit in (*units, *options):
         assert_linear(text, unit * (200_000 // len(unit)))
     assert_linear(text, "https://a.example/" + ")" * 64_000)

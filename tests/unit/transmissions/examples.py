@@ -19,6 +19,7 @@ OPTIONS = {
     "initial_open": True,
     "transactional": False,
     "ip_pool": "default",
+    "inline_css": False,
 }
 #: What an account that chose nothing leaves to the service (``Sender.defaults``)
 DEFAULTS = {

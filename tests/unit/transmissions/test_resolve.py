@@ -11,6 +11,7 @@ import pytest
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Edit, Template, new_template
+from chalicelib.templates.request import Options as TemplateOptions
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import SUBMITTED, Transmission
 from chalicelib.transmissions.resolve import (
@@ -73,6 +74,16 @@ class TestOptionsInForce:
         options = options_in_force(own_options, record, DEFAULTS | {of_account: account})
         expected = next(value for value in (own, template, account) if value is not None)
         assert options[name] is expected
+
+    @pytest.mark.spec("2.1-t16")
+    @pytest.mark.parametrize("name", list(TemplateOptions.model_fields))
+    @pytest.mark.parametrize(("own", "template"), list(product((True, False, None), repeat=2)))
+    def test_every_option_of_a_template_counts_where_the_transmission_has_none(
+        self, name: str, own: Chosen, template: Chosen
+    ) -> None:
+        options = options_in_force({name: own}, {name: template}, DEFAULTS)
+        choices = (own, template, OPTIONS[name])
+        assert options[name] is next(value for value in choices if value is not None)
 
     def test_options_that_are_not_set_have_the_service_defaults(self) -> None:
         assert options_in_force({}, {}, DEFAULTS) == OPTIONS
@@ -194,13 +205,14 @@ class TestFindingContent:
 @pytest.mark.usefixtures("cloud")
 class TestResolved:
     def test_content_options_and_their_origin_are_final(self) -> None:
-        make_template(options={"open_tracking": False})
+        make_template(options={"open_tracking": False, "inline_css": True})
         transmission = asking(template_id="welcome")
         done = resolve(transmission, found_of(transmission))
         assert done.resolved
         assert (done.content, done.raw, done.substitute) == (CONTENT, b"", False)
         assert (done.template_id, done.template_version) == ("welcome", "1")
-        assert done.options == OPTIONS | {"open_tracking": False, "initial_open": False}
+        expected = {"open_tracking": False, "initial_open": False, "inline_css": True}
+        assert done.options == OPTIONS | expected
 
     def test_a_message_given_over_http_is_a_template(self) -> None:
         transmission = asking(email_rfc822=RAW)

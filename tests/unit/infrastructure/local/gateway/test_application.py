@@ -66,6 +66,15 @@ def nothing(request: Request) -> Reply:
     return empty(204)
 
 
+RELEASED = threading.Event()
+
+
+@routes.post("/api/v1/waiting", grant=PUBLIC, waits=True)
+def wait(request: Request) -> Reply:
+    assert RELEASED.wait(60)
+    return ok({})
+
+
 @routes.put("/api/v1/locked", grant="templates/modify")
 def locked(request: Request) -> Reply:
     return ok({})
@@ -545,3 +554,36 @@ def _connected(port: int, trust: ssl.SSLContext) -> http.client.HTTPSConnection:
             time.sleep(0.01)
         else:
             return client
+
+
+def test_requests_that_wait_for_others_hold_up_no_other_request() -> None:
+    """The others are answered while the waiting ones are more than there are threads."""
+
+    async def request(method: str, path: bytes, key: bytes) -> int:
+        messages: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        headers = [(b"authorization", key)]
+        scope = {"type": "http", "method": method, "raw_path": path, "query_string": b""}
+        await GATEWAY(scope | {"headers": headers, "client": None}, receive, send)
+        return int(messages[0]["status"])
+
+    async def requests() -> list[int]:
+        tasks = [
+            asyncio.create_task(request("POST", b"/api/v1/waiting/", b"%d" % (number % 4)))
+            for number in range(64)
+        ]
+        assert await request("GET", b"/api/v1/mirror/x", b"0") == 200
+        assert not any(task.done() for task in tasks)
+        RELEASED.set()
+        return await asyncio.gather(*tasks)
+
+    try:
+        assert asyncio.run(requests()) == [200] * 64
+    finally:
+        RELEASED.set()

@@ -1,0 +1,88 @@
+"""Generate a chunk whose workers died: message by message, in a process that may die.
+
+It may be that two workers died of other work that they did at the same time. Then this gives the
+same messages as :func:`generate_chunk`. A message that its process dies of has an event that says
+so, and the other messages of the chunk are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from chalicelib.core import packing
+from chalicelib.core.confined import Confined, Died
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.store.work_units import WorkUnit
+from chalicelib.events.model import Event
+from chalicelib.generation.chunk import (
+    Attempted,
+    Chunk,
+    GeneratedChunk,
+    batch_of,
+    generate_chunk,
+    usage_mark,
+)
+from chalicelib.generation.message import Generator
+from chalicelib.transmissions.model import unpack
+
+Json = dict[str, Any]
+
+_MEMORY: Final = 2 * 1024 * 1024 * 1024
+_SECONDS: Final = 30.0
+
+
+def generate_chunk_apart(
+    chunk: Chunk, injected_ms: int, *, attempted: Attempted = frozenset
+) -> GeneratedChunk:
+    """Generate a chunk; the arguments and the result are those of :func:`generate_chunk`."""
+    generator = Generator(chunk.transmission, injected_ms, chunk.first_index)
+    messages: list[FinishedMessage] = []
+    events: list[Event] = []
+    with closing(Confined(generate_one, memory=_MEMORY, seconds=_SECONDS)) as generate:
+        for index, recipient in chunk.indexed_recipients:
+            try:
+                result = generate(_packed(chunk.alone(index), injected_ms, attempted()))
+            except Died as death:
+                event = generator.death(index, recipient, str(death))
+                events.append(event | usage_mark(chunk))
+            else:
+                message, message_events = _unpacked_result(result)
+                messages += message
+                events += message_events
+    return GeneratedChunk(batch_of(chunk, generator.event, messages, injected_ms), events)
+
+
+def generate_one(argument: bytes) -> bytes:
+    """Generate the part of a chunk with one recipient, in a process of its own."""
+    head, (transmission,) = packing.unpack(argument)
+    chunk = Chunk(WorkUnit(*head["unit"]), unpack(transmission), *head["rest"])
+    attempted = frozenset(head["attempted"])
+    generated_chunk = generate_chunk(chunk, head["injected_ms"], attempted=lambda: attempted)
+    return _packed_result(generated_chunk.delivery_batch, generated_chunk.events)
+
+
+def _packed(chunk: Chunk, injected_ms: int, attempted: Collection[int]) -> bytes:
+    head = {
+        "unit": [chunk.unit.transmission_id, chunk.unit.name],
+        "rest": [chunk.first_index, chunk.recipients, chunk.is_only, chunk.absent],
+        "injected_ms": injected_ms,
+        "attempted": list(attempted),
+    }
+    return packing.pack(head, [chunk.transmission.pack()])
+
+
+def _packed_result(batch: DeliveryBatch, events: Sequence[Event]) -> bytes:
+    envelopes = [[each.index, each.sender, each.recipient, each.event] for each in batch.messages]
+    head = {"envelopes": envelopes, "events": list(events)}
+    return packing.pack(head, [message.data for message in batch.messages])
+
+
+def _unpacked_result(result: bytes) -> tuple[list[FinishedMessage], list[Event]]:
+    head, bodies = packing.unpack(result)
+    messages = [
+        FinishedMessage(index, sender, recipient, event, data)
+        for (index, sender, recipient, event), data in zip(head["envelopes"], bodies, strict=True)
+    ]
+    return messages, head["events"]
