@@ -20,6 +20,7 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.tracking import flood, links, pages, pixels, tokens
 from chalicelib.tracking.engagement import observe
+from chalicelib.tracking.locations import location
 from chalicelib.tracking.model import (
     AMP_INITIAL_OPEN,
     AMP_OPEN,
@@ -178,7 +179,7 @@ def _is_too_many(request: Request, token: str) -> bool:
 
 
 def _redirect(status: int, link: Link) -> Reply:
-    return Reply(status, b"", {"Location": links.location(link.target), **_NOT_KEPT})
+    return Reply(status, b"", {"Location": location(link.target), **_NOT_KEPT})
 
 
 def _report(event_type: str, request: Request, message: Message, link: Link | None = None) -> None:
