@@ -29,11 +29,10 @@ _ENDS = (
 )
 #: The characters that a URL may hold, wherever its brackets end it
 URL_CHARACTERS = re.compile(f"[^{_ENDS}]*")
+_REFERENCE_OF_END = "&(?:lt|gt|quot|nbsp|#0*(?:34|60|62|160)|#[xX]0*(?:22|3[cC]|3[eE]|[aA]0));"
+_OTHERS = rf"[^{_ENDS}()\[\]{{}}&{CLOSING_CHARACTERS}]*+"
+_SIMPLE = re.compile(rf"{_OTHERS}(?:(?!{_REFERENCE_OF_END})&{_OTHERS})*+")
 _OPENING, _CLOSING = "([{", ")]}"
-_SIMPLE_ONE = rf"[^{_ENDS}()\[\]{{}}&{CLOSING_CHARACTERS}]*+"
-_REFERENCE = "&(?:lt|gt|quot|nbsp|#0*(?:34|60|62|160)|#[xX]0*(?:22|3[cC]|3[eE]|[aA]0));"
-_SIMPLE = re.compile(rf"{_SIMPLE_ONE}(?:(?!{_REFERENCE})&{_SIMPLE_ONE})*+")
-
 
 _WEB = ("http", "https")
 #: A text that is a URL from end to end, if no URL character stands behind it

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import dns.query
 import dns.rrset
 
 from chalicelib.core import dns as service_dns
-from chalicelib.core import ids, signing, strict_json, web_address
+from chalicelib.core import ids, signing, strict_json, text_urls, web_address
 from chalicelib.core.addresses import in_a_labels, read_mailbox
 from chalicelib.core.errors import ApiError, ApiErrors
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
@@ -35,7 +36,7 @@ from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import Window
 from chalicelib.inbound import addresses, auto_reply, mime, report
-from chalicelib.mail_format import encoded_words, mime_tree, rfc822
+from chalicelib.mail_format import armor, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.header_section import MessageError
 from chalicelib.metrics import query_filters
@@ -247,6 +248,20 @@ def link_markup(data: bytes) -> None:
     assert not set(location(text)) - _OF_URIS
 
 
+def plain_text(data: bytes) -> None:
+    """URLs and armored blocks are found in order; each URL begins with its protocol."""
+    text = _text(data)
+    end = 0
+    for url in text_urls.urls(text):
+        assert end <= url.start < url.end <= url.limit
+        assert re.match("https?://", text[url.start : url.end], re.IGNORECASE)
+        end = url.end
+    end = 0
+    for block in armor.blocks(text):
+        assert end <= block.start < block.end
+        end = block.end
+
+
 def tracking_tokens(data: bytes) -> None:
     """Only the tokens that this service made are genuine."""
     for kind in (CLICK, "t/o", "f/ios"):
@@ -396,6 +411,11 @@ _TEMPLATES = (
     b'<template type="amp-mustache">{{#a}}{{b}}{{/a}}</template>{{render_dynamic_content(d.x)}}',
 )
 _TEMPLATE_WORDS = (b"{{", b"}}", b"{{{", b"{{each l}}", b"{{end}}", b"{{if a}}", b"{{else}}")
+_PLAIN_TEXTS = (
+    b"See **https://a.test/?u=https://b.test/(c)**, [d](https://e.test/f_) &lt;http://g&gt;\n",
+    b"-----BEGIN PGP SIGNED MESSAGE-----\n\nx\n-----BEGIN PGP SIGNATURE-----\n\n"
+    b"-----END PGP SIGNATURE-----\n",
+)
 _URLS = (
     b"https://user@a.example:8080/p%20a/?q=1&r=%26#f",
     b"http://[2001:db8::1%25eth0]:80/;x?y",
@@ -449,6 +469,7 @@ TARGETS = (
     Target("template", template, _TEMPLATES, _TEMPLATE_WORDS),
     Target("web-addresses", web_addresses, _URLS, (b"http://", b"//", b"@", b"[", b"%2e")),
     Target("link-markup", link_markup, (*_MARKUP, *_URLS), (b"<a ", b"href=", b"<!--", b"</")),
+    Target("plain-text", plain_text, _PLAIN_TEXTS, (b"https://", b"**", b"](", b"&gt;", b"'")),
     Target("tracking-tokens", tracking_tokens, (_TOKEN,), (b"..", b"=")),
     Target("signed-tokens", signed_tokens, (signing.to_token([1, "a"], "fuzz").encode(),)),
     Target("event-cursors", event_cursors, (_CURSOR, b"initial")),
