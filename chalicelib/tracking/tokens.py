@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -33,6 +34,9 @@ _PURPOSE = "tracking"
 _DAY_SECONDS = 86_400
 _TAG_BYTES = 12  # a multiple of three: base64 of it has no spare bits
 _TAG_LENGTH = _TAG_BYTES // 3 * 4
+_BEFORE_TEXT = re.compile(
+    rf"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{{{_TAG_LENGTH}}}(?![A-Za-z0-9])"
+)
 
 
 class BadToken(ValueError):
@@ -103,6 +107,15 @@ def encoded_links(packed: Iterable[bytes]) -> list[bytes]:
 def last_day(injected_ms: int) -> int:
     """Return the last day of the tokens of a message, in days since 1970."""
     return injected_ms // 1000 // _DAY_SECONDS + LIFETIME_DAYS
+
+
+def without_text(text: str) -> str:
+    """Return the token with which a text begins, or the text itself.
+
+    Mail programs take signs behind a URL for a part of it: asterisks, quotes, CJK punctuation.
+    """
+    match = _BEFORE_TEXT.match(text)
+    return match[0] if match else text
 
 
 def read(kind: str, token: str) -> tuple[Message, Link | None]:
