@@ -77,7 +77,11 @@ def is_valid(data: bytes, signature: bytes, purpose: str) -> bool:
 
 
 def to_token(value: Any, purpose: str) -> str:
-    """Return ``value`` (JSON) as an opaque signed text that is safe in a URL."""
+    """Return ``value`` (JSON) as an opaque signed text that is safe in a URL.
+
+    It ends with a letter or a digit: in base64, no last character of a JSON text is ``-`` or ``_``.
+    Mail programs leave these out of a link that ends with them.
+    """
     data = json.dumps(value, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(tag(data, purpose) + data).decode().rstrip("=")
 

@@ -11,7 +11,7 @@ import re
 from binascii import a2b_base64, a2b_qp, b2a_base64
 from collections.abc import Iterable, Iterator, Sequence
 
-from chalicelib.mail_format import rfc822
+from chalicelib.mail_format import armor, rfc822
 from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
 from chalicelib.mail_format.headers import encode_header
@@ -40,9 +40,16 @@ def find(tree: Sequence[Part]) -> list[Part]:
     return list(parts.values())
 
 
-def is_sealed(part: Part, tree: Sequence[Part]) -> bool:
-    """Tell whether a change would break a signature of the sender (RFC 1847)."""
-    return any(each.content_type == "multipart/signed" for each in _around(part, tree))
+def is_sealed(part: Part, tree: Sequence[Part], text: str) -> bool:
+    """Tell whether any change of a part would break a signature of the sender.
+
+    That is one over the part (RFC 1847), or one in its text over characters of another charset than
+    UTF-8, in which a changed text is written (RFC 9580 7).
+    """
+    if any(each.content_type == "multipart/signed" for each in _around(part, tree)):
+        return True
+    keeps_bytes = text.isascii() or _charset(part) in _UTF_8
+    return not keeps_bytes and any(block.is_signed_text for block in armor.blocks(text))
 
 
 def read(message: bytes, part: Part) -> str:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
+from chalicelib.core.text_urls import Brackets
+
 from .errors import Fault, Report, Span, stop_at
 from .expressions import ExpressionParser
 from .lexer import Tag
-from .links import in_link_after
+from .links import either, state_after
 from .mentions import Mentions
 from .parts import Part
 from .reader import TokenReader
@@ -41,17 +43,17 @@ class Branch:
 class Block:
     """An open block: the template itself, an `if` or an `each`; the last branch is being read.
 
-    ``in_link`` tells whether the block began inside a link, ``left_in_link`` whether any branch
-    read so far ended inside one.
+    ``link`` tells whether the block began inside a link, ``link_behind`` whether any branch read so
+    far ended inside one (``links``).
     """
 
     kind: str
     line: int
     span: Span
-    in_link: bool
+    link: Brackets | None
     branches: list[Branch]
     array: nodes.Expr | None = None
-    left_in_link: bool = False
+    link_behind: Brackets | None = None
 
 
 class TemplateParser:
@@ -73,8 +75,8 @@ class TemplateParser:
         self._part = part
         self._report = report
         self._scope = Scope(snippet, mentions=mentions)
-        self._blocks = [Block("template", 1, Span(0, 0), False, [Branch()])]
-        self._in_link = False
+        self._blocks = [Block("template", 1, Span(0, 0), None, [Branch()])]
+        self._link: Brackets | None = None
 
     def parse(self) -> nodes.Template:
         """Return the tree."""
@@ -105,7 +107,8 @@ class TemplateParser:
 
     def _read_text(self, number: int, line: int) -> None:
         if self._part.kind != "header":
-            self._in_link = in_link_after(self._cuts.sources[number], self._in_link)
+            markup = self._part.escapes_html
+            self._link = state_after(self._cuts.sources[number], self._link, markup=markup)
         if text := self._cuts.texts[number]:
             self._print_text(text, line)
 
@@ -126,7 +129,7 @@ class TemplateParser:
             self._print_text(node.data, tag.line)
         elif tag.raw:
             self._emit(call("plain", node, line=tag.line))
-        elif self._in_link:
+        elif self._link is not None:
             self._emit(call("url", node, line=tag.line))
         else:
             printer = "html" if self._part.escapes_html else "plain"
@@ -166,7 +169,7 @@ class TemplateParser:
 
     def _open_if(self, tag: Tag) -> None:
         test = condition(self._expression(tag, 1, then=True))
-        self._open(Block("if", tag.line, tag.span, self._in_link, [Branch(test)]))
+        self._open(Block("if", tag.line, tag.span, self._link, [Branch(test)]))
 
     def _open_each(self, tag: Tag) -> None:
         array, name = self._named_expression(tag, 1)
@@ -174,7 +177,7 @@ class TemplateParser:
         if len(self._scope.loops) > DEEPEST_LOOPS:
             text = f"loops are nested more than {DEEPEST_LOOPS} deep"
             self._report(Fault(text, tag.line, tag.span))
-        self._open(Block("each", tag.line, tag.span, self._in_link, [Branch()], array))
+        self._open(Block("each", tag.line, tag.span, self._link, [Branch()], array))
 
     def _next_branch(self, tag: Tag) -> None:
         """Begin the branch of an `elseif` or `else`."""
@@ -191,8 +194,8 @@ class TemplateParser:
         else:
             self._finish(tag)
         block.branches.append(Branch(test))
-        block.left_in_link |= self._in_link
-        self._in_link = block.in_link
+        block.link_behind = either(block.link_behind, self._link)
+        self._link = block.link
 
     def _close(self, tag: Tag, *, joins: bool) -> None:
         if len(self._blocks) == 1:
@@ -201,9 +204,9 @@ class TemplateParser:
         self._finish(tag)
         block = self._blocks.pop()
         self._branch.body.append(self._each(block) if block.kind == "each" else self._if(block))
-        self._in_link |= block.left_in_link
+        self._link = either(self._link, block.link_behind)
         if block.branches[-1].test is not None or block.kind == "each":
-            self._in_link |= block.in_link
+            self._link = either(self._link, block.link)
         if joins:
             self._emit(call("join", nodes.Const(None), line=tag.line))
 

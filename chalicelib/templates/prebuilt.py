@@ -88,7 +88,7 @@ class PrebuiltContent:
             if as_given:
                 return None
             raise
-        sealed = text_parts.is_sealed(place, self._tree)
+        sealed = text_parts.is_sealed(place, self._tree, source)
         return TextPart(_KINDS[place.content_type], place, source, sealed)
 
 

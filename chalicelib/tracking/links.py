@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from chalicelib.core import domain_names
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import CLICK, Link
 from chalicelib.tracking.tokens import LONGEST_MESSAGE_PART, LinkPart
@@ -25,12 +24,10 @@ MARK = "\x91"
 
 _OPTIONS = ("linkname", "unsubscribe", "clicktrack", "sublink")
 _ATTRIBUTE = {f"data-{p}-{option}": option for option in _OPTIONS for p in ("msys", "svc")}
-_WITH_HOST = re.compile(r"https?://[^/?#]", re.IGNORECASE | re.ASCII)
+_WITH_HOST = re.compile(r"https?://[^/?#\\]", re.IGNORECASE | re.ASCII)
 _OUR_PATH = re.compile(r"https?://[^/]+/(t/[a-z]+|f/[^/?#]+)/([^/?#]+)", re.IGNORECASE)
 _AROUND_URLS = "".join(map(chr, range(0x21)))
 _LEFT_OUT_OF_URLS = re.compile(r"[\t\r\n]")
-_AUTHORITY = re.compile(r"(https?://(?:[^/?#\\@]*@)?)([^/?#\\:]*)(.*)", re.IGNORECASE | re.DOTALL)
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +103,6 @@ def tracked(base_url: str, target: Link | None) -> TrackedUrl | None:
 def is_too_long(start: str, part: LinkPart) -> bool:
     """Tell whether the tracked URLs of a link would be cut or refused on their way."""
     return len(start) + LONGEST_MESSAGE_PART + len(part.text) > LONGEST_URL
-
-
-def location(target: str) -> str:
-    """Return a target in ASCII, as an HTTP header can carry it, otherwise unchanged."""
-    match = _AUTHORITY.fullmatch(target)
-    if match is None:  # not a target that :func:`link` returned
-        return quote(target, safe=_PRINTABLE, errors="replace")
-    before, host, rest = match.groups()
-    if not host.isascii():
-        host = domain_names.normalize(host) or host
-    return quote(before + host + rest, safe=_PRINTABLE, errors="replace")
 
 
 def _cut(name: str) -> str:

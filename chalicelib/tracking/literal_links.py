@@ -8,6 +8,7 @@ protocol; ``LinkRewriter(marked=True)`` tracks only marked links and removes all
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Any
 
 from chalicelib.template_language.cache import SizedCache
@@ -40,6 +41,16 @@ def mark_all(content: Any) -> Any:
 def unmark(text: str) -> str:
     """Return rendered text without marks, for text that no rewriter will process."""
     return text.replace(MARK, "")
+
+
+def without_marks(text: str) -> tuple[str, Set[int]]:
+    """Return text without marks, and the positions in it before which a mark stood."""
+    first, *others = text.split(MARK)
+    positions, position = set(), len(first)
+    for other in others:
+        positions.add(position)
+        position += len(other)
+    return "".join([first, *others]), positions
 
 
 def _with_marks(source: str) -> str:

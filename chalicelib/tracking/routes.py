@@ -20,6 +20,7 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.tracking import flood, links, pages, pixels, tokens
 from chalicelib.tracking.engagement import observe
+from chalicelib.tracking.locations import location
 from chalicelib.tracking.model import (
     AMP_INITIAL_OPEN,
     AMP_OPEN,
@@ -160,7 +161,7 @@ def _read(request: Request, kind: str, token: str) -> tuple[Message, Link | None
     """
     if len(request.path) > links.LONGEST_URL:
         raise BadToken("the URL is too long")
-    message, link = tokens.read(kind, token)
+    message, link = tokens.read(kind, tokens.without_text(token))
     if not link_hosts.are_good_for(request.headers, message.account_id, message.subaccount_id):
         raise BadToken("the host is another account's, or nobody's")
     return message, link
@@ -174,11 +175,11 @@ def _read_link(request: Request, kind: str, token: str) -> tuple[Message, Link]:
 
 
 def _is_too_many(request: Request, token: str) -> bool:
-    return request.method != "HEAD" and flood.is_too_many(token)
+    return request.method != "HEAD" and flood.is_too_many(tokens.without_text(token))
 
 
 def _redirect(status: int, link: Link) -> Reply:
-    return Reply(status, b"", {"Location": links.location(link.target), **_NOT_KEPT})
+    return Reply(status, b"", {"Location": location(link.target), **_NOT_KEPT})
 
 
 def _report(event_type: str, request: Request, message: Message, link: Link | None = None) -> None:

@@ -10,15 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from chalicelib.core.text_url_ends import DEPENDS_ON_TEXT_BEFORE
+from chalicelib.core.text_urls import URL_CHARACTERS, WHOLE_URL, urls
+from chalicelib.mail_format import armor
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking.link_pieces import TrackedLink, Unclear
 from chalicelib.tracking.links import MARK
+from chalicelib.tracking.literal_links import without_marks
 from chalicelib.tracking.markup_chunks import merged
-from chalicelib.tracking.plain_text import URL, URL_REST, TextLinks
+from chalicelib.tracking.plain_text import TextLinks
 from chalicelib.tracking.tokens import MessageTokens
 
-# The option after a URL, or a part of it
-_OPTION = re.compile(r"\[\[data-|\[\Z|\A\[")
+# The option after a URL or a part of it, and the beginning of an armored block
+_BEYOND_CHUNKS = re.compile(rf"\[\[data-|\[\Z|\A\[|{armor.BEGIN}")
 _CHUNKS = 4000
 _CHARACTERS = 1_000_000
 
@@ -27,13 +31,15 @@ class _Divided(NamedTuple):
     """A literal text: the rest of a URL from an earlier text, its pieces, and a URL it begins.
 
     ``ends_url`` is false if the URL goes on in the next chunk; then the text is nothing but the
-    rest of it. ``open_url`` is empty if no URL is open at its end.
+    rest of it. ``open_url`` is empty if no URL is open at its end. ``leans``: its first link may
+    be a part of a URL that begins before the text, if no blank or the like ends that text.
     """
 
     rest: str
     ends_url: bool
     pieces: Sequence[str | TrackedLink]
     open_url: str
+    leans: bool = False
 
 
 class TextChunks:
@@ -49,12 +55,15 @@ class TextChunks:
         texts: list[str] = []
         places: list[int] = []
         links: list[TrackedLink] = []
-        url = ""
+        url = before = ""
         for chunk in chunks.texts:
             if chunk in chunks.literals or MARK in chunk:
                 divided = self._divided(bool(url), chunk)
+                if divided.leans and before and _end_of_characters(before[-1]):
+                    raise Unclear
             else:
                 divided = _value(bool(url), chunk)
+            before = chunk or before
             if url:
                 url += divided.rest
                 if not divided.ends_url:
@@ -75,61 +84,78 @@ class TextChunks:
             texts[place] = f"{issuer.text}{piece.middle}{tag}"
         return texts
 
-    def _own_link(self, url: str, issuer: MessageTokens) -> Sequence[str]:
-        tracked = self._links.tracked(url)
+    def _own_link(self, text: str, issuer: MessageTokens) -> Sequence[str]:
+        """Return a text that begins with a link, whose target contains values, with the link."""
+        end = len(text)
+        if not WHOLE_URL.fullmatch(text):
+            start, end, limit = next(urls(text))
+            if DEPENDS_ON_TEXT_BEFORE.search(text, start, limit + 1) or "://" in text[end:]:
+                raise Unclear
+        tracked = self._links.tracked(text[:end])
         if tracked is None:
-            return (url,)
-        return tracked.before, issuer.token_of(tracked.link), tracked.rest
+            return (text,)
+        return tracked.start, issuer.token_of(tracked.link), text[end:]
 
     def _divided(self, in_url: bool, text: str) -> _Divided:
         divided = self._cache.get((in_url, text))
         if divided is None:
-            if _OPTION.search(text):
-                raise Unclear
-            divided = self._analysed(in_url, text)
+            divided = self._analysed(in_url, text) or _UNCLEAR
             self._size += len(text)
             if len(self._cache) >= _CHUNKS or self._size > _CHARACTERS:
                 self._cache.clear()
                 self._size = len(text)
             self._cache[in_url, text] = divided
+        if divided is _UNCLEAR:
+            raise Unclear
         return divided
 
-    def _analysed(self, in_url: bool, text: str) -> _Divided:
-        rest = ""
-        if in_url:
-            match = URL_REST.match(text)
-            rest = match[0] if match else ""
-            if len(rest) == len(text):
-                return _Divided(text, False, (), "")
-        first, *others = text[len(rest) :].split(MARK)
-        pieces: list[str | TrackedLink] = [first]
-        open_url = ""
-        for number, other in enumerate(others, start=1):
-            match = URL.match(other)
-            if match is None:
-                raise Unclear
-            if number == len(others) and match.end() == len(other):
-                open_url = other
-            else:
-                pieces += [*self._link(other[: match.end()]), other[match.end() :]]
-        return _Divided(rest, True, list(merged(pieces)), open_url)
+    def _analysed(self, in_url: bool, text: str) -> _Divided | None:
+        if _BEYOND_CHUNKS.search(text):
+            return None
+        plain, positions = without_marks(text)
+        if len(plain) in positions:  # a mark at the end, which is none of ours
+            return None
+        first_end = _end_of_characters(plain)
+        position = first_end if in_url else 0
+        rest, leans = plain[:position], False
+        pieces: list[str | TrackedLink] = []
+        if in_url and position == len(plain):
+            return _Divided(rest, False, (), "")
+        for start, end, limit in urls(plain, position):
+            if DEPENDS_ON_TEXT_BEFORE.search(plain, start, limit + 1):
+                return None
+            if start not in positions:
+                continue
+            leans = leans or (start < first_end and not in_url)
+            pieces.append(plain[position:start])
+            if limit == len(plain):
+                return _Divided(rest, True, list(merged(pieces)), plain[start:], leans)
+            pieces += self._link(plain[start:end])
+            position = end
+        return _Divided(rest, True, list(merged([*pieces, plain[position:]])), "", leans)
 
     def _link(self, url: str) -> Iterator[str | TrackedLink]:
         tracked = self._links.tracked(url)
         if tracked is None:
             yield url
         else:
-            yield tracked.before
+            yield tracked.start
             yield TrackedLink(tracked.link)
-            yield tracked.rest
+
+
+_UNCLEAR = _Divided("", True, (), "")
 
 
 def _value(in_url: bool, value: str) -> _Divided:
-    if "[" in value:
+    if "[" in value or armor.BEGIN in value:
         raise Unclear
     if not in_url:
         return _Divided("", True, (value,), "")
-    match = URL_REST.match(value)
-    rest = match[0] if match else ""
-    ends = len(rest) < len(value)
-    return _Divided(rest, ends, (value[len(rest) :],) if ends else (), "")
+    end = _end_of_characters(value)
+    return _Divided(value[:end], end < len(value), (value[end:],), "")
+
+
+def _end_of_characters(text: str) -> int:
+    """Return where the characters end that may continue a URL."""
+    match = URL_CHARACTERS.match(text)
+    return match.end() if match else 0

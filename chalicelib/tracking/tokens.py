@@ -1,8 +1,10 @@
 """Make and read the tokens of tracking URLs: signed texts with all that an endpoint needs.
 
-A token is ``<message>..<tag>`` or ``<message>.<link>.<tag>``, each part in base64url. It names the
-account, the message, its recipient and the link's target, and expires after a year. The message
-context holds the other fields of an event (``tracking.store.message_context``).
+A token is ``<message>..<tag>`` or ``<message>.<link>.<tag>``. The first two parts are in base64url.
+The tag, with which every URL ends, is of letters and digits only: mail programs leave a ``-`` or
+``_`` at the end of a URL out of the link. A token names the account, the message, its recipient and
+the link's target, and expires after a year. The message context holds the other fields of an event
+(``tracking.store.message_context``).
 
 A newsletter has many links and a transmission many messages, so message parts and link parts are
 encoded once each and combined by a tag. A key derives from the message part (``core.signing``). The
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -31,6 +34,9 @@ _PURPOSE = "tracking"
 _DAY_SECONDS = 86_400
 _TAG_BYTES = 12  # a multiple of three: base64 of it has no spare bits
 _TAG_LENGTH = _TAG_BYTES // 3 * 4
+_BEFORE_TEXT = re.compile(
+    rf"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{{{_TAG_LENGTH}}}(?![A-Za-z0-9])"
+)
 
 
 class BadToken(ValueError):
@@ -84,7 +90,7 @@ class MessageTokens:
         key = self._key
         digests = [blake2b(each, digest_size=_TAG_BYTES, key=key).digest() for each in signed]
         # A digest fills its base64 to the last bit, so that of all is that of each, end to end
-        text = b2a_base64(b"".join(digests), newline=False).translate(_TO_URL).decode()
+        text = b2a_base64(b"".join(digests), newline=False).translate(_TO_TAG).decode()
         return (text[at : at + _TAG_LENGTH] for at in range(0, len(text), _TAG_LENGTH))
 
     def token_of(self, link: LinkPart) -> str:
@@ -103,12 +109,20 @@ def last_day(injected_ms: int) -> int:
     return injected_ms // 1000 // _DAY_SECONDS + LIFETIME_DAYS
 
 
+def without_text(text: str) -> str:
+    """Return the token with which a text begins, or the text itself.
+
+    Mail programs take signs behind a URL for a part of it: asterisks, quotes, CJK punctuation.
+    """
+    match = _BEFORE_TEXT.match(text)
+    return match[0] if match else text
+
+
 def read(kind: str, token: str) -> tuple[Message, Link | None]:
     """Return message and link of a token; raises :class:`BadToken` or :class:`Expired`."""
     message_text, _, rest = token.partition(".")
     link_text, _, tag = rest.rpartition(".")
-    expected = _tag(_key(message_text), _signed(kind, link_text))
-    if not hmac.compare_digest(expected.encode(), tag.encode("utf-8", "surrogatepass")):
+    if not _is_tag(tag, _digest(_key(message_text), _signed(kind, link_text))):
         raise BadToken("the signature is wrong")
     message = unpack_message(_decode(message_text))
     if clock.now() // _DAY_SECONDS > message.expires:
@@ -142,13 +156,21 @@ def kind_before(kind: str) -> bytes:
     return f"{len(kind)}:{kind}".encode("utf-8", "surrogatepass")
 
 
+def _digest(key: bytes, signed: bytes) -> bytes:
+    """Return a digest in base64, which needs no padding."""
+    return b2a_base64(blake2b(signed, digest_size=_TAG_BYTES, key=key).digest(), newline=False)
+
+
 def _tag(key: bytes, signed: bytes) -> str:
-    # The digest needs no padding
-    return (
-        b2a_base64(blake2b(signed, digest_size=_TAG_BYTES, key=key).digest(), newline=False)
-        .translate(_TO_URL)
-        .decode()
-    )
+    return _digest(key, signed).translate(_TO_TAG).decode()
+
+
+def _is_tag(text: str, digest: bytes) -> bool:
+    """Tell whether a text is the tag of a digest."""
+    tag = text.encode("utf-8", "surrogatepass")
+    # Versions up to 0.1.0 wrote tags in base64url
+    tags = (digest.translate(_TO_TAG), digest.translate(_TO_URL))
+    return any(hmac.compare_digest(each, tag) for each in tags)
 
 
 def _encode(data: bytes) -> str:
@@ -164,3 +186,5 @@ def _decode(text: str) -> bytes:
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")
+# Two of 62 characters stand for two values each, so the easiest tag to guess still has 80 bits
+_TO_TAG = bytes.maketrans(b"+/", b"Zz")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import re
+import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest.mock import patch
@@ -21,7 +23,7 @@ import dns.query
 import dns.rrset
 
 from chalicelib.core import dns as service_dns
-from chalicelib.core import ids, signing, strict_json, web_address
+from chalicelib.core import ids, signing, strict_json, text_urls, web_address
 from chalicelib.core.addresses import in_a_labels, read_mailbox
 from chalicelib.core.errors import ApiError, ApiErrors
 from chalicelib.css_inlining.declarations import Block, merged
@@ -37,14 +39,15 @@ from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import Window
 from chalicelib.inbound import addresses, auto_reply, mime, report
-from chalicelib.mail_format import encoded_words, mime_tree, rfc822
+from chalicelib.mail_format import armor, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.header_section import MessageError
 from chalicelib.metrics import query_filters
 from chalicelib.sender_requirements import dmarc
 from chalicelib.template_language import HTML, Budget, TemplateError
 from chalicelib.template_language.compiled import compile_uncached
-from chalicelib.tracking import links, markup, tokens
+from chalicelib.tracking import markup, tokens
+from chalicelib.tracking.locations import location
 from chalicelib.tracking.model import CLICK, Link, Message
 from chalicelib.tracking.tokens import BadToken, LinkPart, MessageTokens
 from infrastructure.local.dns import record_syntax
@@ -250,8 +253,11 @@ def style_sheets(data: bytes) -> None:
             document.rewritten({number: style}, {element: sheet.rest([(0, 0)])})
 
 
+_OF_URIS = frozenset(string.ascii_letters + string.digits + "-._~:/?#[]@!$&'()*+,;=%")
+
+
 def link_markup(data: bytes) -> None:
-    """Tags are found in order; a redirect's target has no line end."""
+    """Tags are found in order; a redirect's target has only the characters of URIs."""
     text = data.decode("utf-8", "replace")
     end = 0
     with contextlib.suppress(markup.Unfinished):
@@ -259,9 +265,21 @@ def link_markup(data: bytes) -> None:
             assert end <= tag.start < tag.end <= len(text)
             end = tag.end
             list(markup.attributes(text[tag.start : tag.end]))
-    location = links.location(text)
-    assert location.isascii()
-    assert not {"\r", "\n", "\0"} & set(location)
+    assert not set(location(text)) - _OF_URIS
+
+
+def plain_text(data: bytes) -> None:
+    """URLs and armored blocks are found in order; each URL begins with its protocol."""
+    text = _text(data)
+    end = 0
+    for url in text_urls.urls(text):
+        assert end <= url.start < url.end <= url.limit
+        assert re.match("https?://", text[url.start : url.end], re.IGNORECASE)
+        end = url.end
+    end = 0
+    for block in armor.blocks(text):
+        assert end <= block.start < block.end
+        end = block.end
 
 
 def tracking_tokens(data: bytes) -> None:
@@ -413,6 +431,11 @@ _TEMPLATES = (
     b'<template type="amp-mustache">{{#a}}{{b}}{{/a}}</template>{{render_dynamic_content(d.x)}}',
 )
 _TEMPLATE_WORDS = (b"{{", b"}}", b"{{{", b"{{each l}}", b"{{end}}", b"{{if a}}", b"{{else}}")
+_PLAIN_TEXTS = (
+    b"See **https://a.test/?u=https://b.test/(c)**, [d](https://e.test/f_) &lt;http://g&gt;\n",
+    b"-----BEGIN PGP SIGNED MESSAGE-----\n\nx\n-----BEGIN PGP SIGNATURE-----\n\n"
+    b"-----END PGP SIGNATURE-----\n",
+)
 _URLS = (
     b"https://user@a.example:8080/p%20a/?q=1&r=%26#f",
     b"http://[2001:db8::1%25eth0]:80/;x?y",
@@ -474,6 +497,7 @@ TARGETS = (
         "style-sheets", style_sheets, _STYLED, (b"{", b"}", b"/*", b"'", b"url(", b"!important")
     ),
     Target("link-markup", link_markup, (*_MARKUP, *_URLS), (b"<a ", b"href=", b"<!--", b"</")),
+    Target("plain-text", plain_text, _PLAIN_TEXTS, (b"https://", b"**", b"](", b"&gt;", b"'")),
     Target("tracking-tokens", tracking_tokens, (_TOKEN,), (b"..", b"=")),
     Target("signed-tokens", signed_tokens, (signing.to_token([1, "a"], "fuzz").encode(),)),
     Target("event-cursors", event_cursors, (_CURSOR, b"initial")),

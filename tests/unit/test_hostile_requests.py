@@ -21,7 +21,8 @@ from chalicelib.events import keywords
 from chalicelib.metrics.counting import canonical_reason
 from chalicelib.metrics.query_filters import parse as parse_filters
 from chalicelib.templates import header_source
-from chalicelib.tracking import links, user_agents
+from chalicelib.tracking import user_agents
+from chalicelib.tracking.locations import location
 from tests.unit.calling import Client
 from tests.unit.core.gateway_events import event
 from tests.unit.linear_time import assert_linear
@@ -125,7 +126,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "DKIM record": _or_refused(lambda text: dns_record.matching_record([text], "QQ==")),
     "keywords": _match_keyword,
     "header source": lambda text: header_source.source_of("Subject", text.encode()),
-    "target": links.location,
+    "target": location,
 }
 ATOMS = ["a", "a ", " ", "\t\r\n", "a@", "a.", "-", "=?", "{{", "1", "%41", "/", "://", "http://a"]
 STARTS = ["", "-----BEGIN A-----", "https://", "Mozilla/5.0 (", "v=DKIM1; p=", "{{"]

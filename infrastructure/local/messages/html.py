@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from chalicelib.core.text_urls import urls
 from infrastructure.local.messages.markup_reader import MarkupReader
 
 # More than any client shows
 _MOST_CHARACTERS = 4_000_000
 _INVISIBLE = ("head", "style", "script", "title", "template")
 _BLOCKS = ("p", "div", "br", "tr", "td", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6")
-
-
-_TEXT_LINK = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 
 
 class LinkTag(NamedTuple):
@@ -82,7 +79,7 @@ class Html(MarkupReader):
 
 def text_links(text: str) -> list[str]:
     """Return the URLs in plain text, in order."""
-    return _TEXT_LINK.findall(text)
+    return [text[url.start : url.end] for url in urls(text)]
 
 
 def _joined(pieces: list[str]) -> str:

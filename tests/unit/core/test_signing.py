@@ -42,6 +42,11 @@ def test_a_token_gives_back_its_value_and_is_safe_in_a_url(value: Any) -> None:
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
+@given(VALUES)
+def test_a_token_ends_with_a_letter_or_digit_which_no_mail_program_leaves_out(value: Any) -> None:
+    assert to_token(value, "cursor")[-1].isalnum()
+
+
 @given(VALUES, st.data())
 def test_no_beginning_of_a_token_is_a_token(value: Any, data: st.DataObject) -> None:
     token = to_token(value, "cursor")

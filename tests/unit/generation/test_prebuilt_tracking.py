@@ -118,6 +118,35 @@ class TestTemplates:
         assert event["open_tracking"] is event["click_tracking"] is True
 
 
+NESTED = "https://a.example/login?next=https://a.example/account"
+LINKS = f"**{NESTED}**, ({NESTED}&x={{{{n}}}}) see {NESTED}."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"text": LINKS},
+        {"text": "{{each list}}{{loop_var}}{{end}}" + LINKS},
+        {"text": "{{render_dynamic_content(dynamic_plain.links)}}"},
+        {"text": "{{if n}}**" + LINKS[2:] + "{{end}}"},
+    ],
+)
+def test_a_url_within_a_url_is_one_link_however_the_text_comes(content: Any) -> None:
+    to = TO | {"substitution_data": {"n": 7, "list": []}}
+    data = {"dynamic_plain": {"links": LINKS}}
+    inline = {"from": "a@mail.example.test", "subject": "Hi", **content}
+    text = built(text=content["text"])
+    finished = built(text=LINKS.replace("{{n}}", "7"))
+    for message in (
+        generator(content=inline, substitution_data=data).generate(0, to).data,
+        of_rest(text, to, substitution_data=data),
+        over_smtp(finished, to),
+    ):
+        plain = part(parsed(message), "plain")
+        assert targets(plain) == [NESTED, f"{NESTED}&x=7", NESTED]
+        assert "a.example" not in plain
+
+
 class TestOverSmtp:
     def test_a_message_without_changes_goes_out_byte_for_byte(self) -> None:
         raw = built(html=HTML.replace(' data-svc-linkname="Shop"', ""), text="https://a.example/")
@@ -163,6 +192,24 @@ class TestOverSmtp:
         assert over_smtp(signed).endswith(body)
         to = TO | {"substitution_data": {"n": "N"}}
         assert of_rest(signed, to).endswith(body.replace(b"{{n}}", b"N"))
+
+    @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1"])
+    def test_a_signed_text_is_not_changed(self, charset: str) -> None:
+        signed = (
+            "-----BEGIN PGP SIGNED MESSAGE-----\r\n\r\nGrüße https://a.example/\r\n"
+            "-----BEGIN PGP SIGNATURE-----\r\n\r\niHU=\r\n-----END PGP SIGNATURE-----\r\n"
+        )
+        head = "From: a@mail.example.test\r\nContent-Transfer-Encoding: 8bit\r\n"
+        head += f"Content-Type: text/plain; charset={charset}\r\n\r\n"
+        raw = f"{head}See https://b.example/\r\n{signed}".encode(charset)
+        for message in (parsed(over_smtp(raw)), parsed(of_rest(raw))):
+            body = message.get_payload(decode=True)
+            assert isinstance(body, bytes)
+            assert body.endswith(signed.encode(charset))
+            # What surrounds the signed text is tracked, unless that changes its characters
+            assert targets(part(message, "plain")) == (
+                ["https://b.example/"] if charset == "utf-8" else []
+            )
 
     def test_only_a_bcc_copy_has_the_header_that_names_it(self) -> None:
         copies: list[Any] = [TO, TO | {"rcpt_type": BCC}, TO | {"rcpt_type": ARCHIVE}]

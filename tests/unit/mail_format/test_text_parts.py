@@ -160,5 +160,23 @@ Content-Type: text/html
 def test_parts_under_a_signature_are_sealed() -> None:
     tree = tree_of(SIGNED)
     plain, html = text_parts.find(tree)
-    assert text_parts.is_sealed(plain, tree)
-    assert not text_parts.is_sealed(html, tree)
+    assert text_parts.is_sealed(plain, tree, "signed")
+    assert not text_parts.is_sealed(html, tree, "<p>")
+
+
+@pytest.mark.parametrize(
+    ("charset", "letter", "sealed"),
+    [("iso-8859-1", "ü", True), ("iso-8859-1", "u", False), ("utf-8", "ü", False)],
+)
+def test_a_signed_text_that_would_get_another_charset_is_sealed(
+    charset: str, letter: str, sealed: bool
+) -> None:
+    text = (
+        f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{letter}\n-----BEGIN PGP SIGNATURE-----\n\n"
+        "iHU=\n-----END PGP SIGNATURE-----\n"
+    )
+    head = f"From: a@b.test\r\nContent-Type: text/plain; charset={charset}\r\n\r\n".encode()
+    tree = tree_of(head + text.encode(charset))
+    (part,) = text_parts.find(tree)
+    assert text_parts.is_sealed(part, tree, text) is sealed
+    assert not text_parts.is_sealed(part, tree, letter)

@@ -42,6 +42,24 @@ def test_links_in_text_and_amp_encode_and_headers_have_no_links() -> None:
 @pytest.mark.parametrize(
     ("template", "output"),
     [
+        ("https://e.com/{{v}}。{{v}}", f"https://e.com/{ENCODED}。a b/é"),
+        ("(https://e.com/({{v}}){{v}}){{v}}", f"(https://e.com/({ENCODED}){ENCODED})a b/é"),
+        ("[{{v}}](https://{{v}})[{{v}}](https://{{v}})", f"[a b/é](https://{ENCODED})" * 2),
+        ("&lt;https://e.com/{{v}}&gt;{{v}}", f"&lt;https://e.com/{ENCODED}&gt;a b/é"),
+        ("https://e.com/?u=https://{{v}}/{{v}}", f"https://e.com/?u=https://{ENCODED}/{ENCODED}"),
+        ("app://x?u=https://e.com/{{v}} {{v}}", f"app://x?u=https://e.com/{ENCODED} a b/é"),
+        ("(https://e.com{{if t}}/({{end}}{{v}}){{v}}", f"(https://e.com/({ENCODED}){ENCODED}"),
+        ("(https://e.com{{if f}}/({{end}}{{v}}){{v}}", f"(https://e.com{ENCODED}){ENCODED}"),
+        ("https://e.com/{{v}}, {{v}}", f"https://e.com/{ENCODED}, a b/é"),
+    ],
+)
+def test_links_in_text_end_where_readers_of_text_see_their_end(template: str, output: str) -> None:
+    assert render(template, DATA, TEXT) == output
+
+
+@pytest.mark.parametrize(
+    ("template", "output"),
+    [
         ("http://e.com/{{if t}}{{v}}{{end}}/{{v}}", f"http://e.com/{ENCODED}/{ENCODED}"),
         ("http://e.com/{{if f}}x {{v}}{{end}}{{v}}", f"http://e.com/{ENCODED}"),
         ("http://e.com/{{if f}}x {{else}}{{v}}{{end}}", f"http://e.com/{ENCODED}"),

@@ -91,6 +91,14 @@ TEXTS = [
         " https://a.example/",
     ),
     *("/b) ", ". ", '[[data-svc-clicktrack="0"]]', "[", "[data-", "http", "://x", ")", "https://"),
+    *("https://a.example/login?next=https://b.example/", "?u=https://b.example/c", "app://x?u="),
+    *("](", "[link](https://a.example/", "**", "*", "_", "~~", "'", "https://a.example/x_", "|"),
+    *("\n-----BEGIN PGP SIGNED MESSAGE-----\n", "\n-----END PGP SIGNATURE-----", "&gt;", "。", "+"),
+    *(
+        "https://a.example/(",
+        "https://a.example/**b**, 'https://c.example/d'.",
+        "<https://d.example>",
+    ),
 ]
 
 

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.tracking.rewrite import LinkRewriter
+from chalicelib.template_language import TEXT, compile_part
+from chalicelib.tracking.literal_links import mark
+from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions
+from tests.unit.core.text_url_corpus import corpus
 from tests.unit.linear_time import assert_linear
 from tests.unit.tracking.examples import BASE, CLICKS, NOTHING, issuer, links, targets, text, undone
 
@@ -37,6 +40,22 @@ def test_a_url_in_text_is_tracked_without_the_punctuation_around_it(
     out = text(given_text)
     assert targets(out) == [target]
     assert undone(out) == given_text
+
+
+@pytest.mark.parametrize(("content", "urls"), corpus())
+def test_the_links_of_a_text_are_those_of_the_corpus_however_it_comes(
+    content: str, urls: list[str]
+) -> None:
+    assert targets(text(content)) == urls
+    for source in (content, content.replace("/b", "/{{b}}")):
+        rewriter = LinkRewriter(BASE, marked=True)
+        chunks = compile_part(mark(source), TEXT).chunks({"b": "b"})
+        for rewritten in (
+            rewriter.text(str(chunks), issuer(), CLICKS),
+            *(str(rewriter.text_chunks(chunks, issuer(), CLICKS)) for _ in range(2)),
+        ):
+            assert targets(rewritten) == urls
+            assert undone(rewritten) == content
 
 
 @pytest.mark.parametrize(
@@ -73,6 +92,55 @@ def test_without_click_tracking_only_the_options_are_removed() -> None:
     assert text(given_text, NOTHING) == "https://a.example/b https://a.example/c"
 
 
+@pytest.mark.parametrize("closing", ["", ")", ").", "**", "'", ")**:"])
+def test_the_option_may_follow_what_closes_a_bracket_or_sentence(closing: str) -> None:
+    for url in ("https://a.example/b", "**https://a.example/b", "'https://a.example/b"):
+        given_text = f'{url}{closing}[[data-svc-clicktrack="0"]] https://c.example/'
+        assert undone(text(given_text)) == f"{url}{closing} https://c.example/"
+        assert targets(text(given_text)) == ["https://c.example/"]
+
+
+SIGNED = """\
+-----BEGIN PGP SIGNED MESSAGE-----
+
+See https://a.example/1, https://a.example/2[[data-svc-clicktrack="0"]]
+-----BEGIN PGP SIGNATURE-----
+Comment: https://a.example/3
+
+iHUEARYIAB0=
+-----END PGP SIGNATURE-----
+"""
+
+
+@pytest.mark.parametrize("tracked", [CLICKS, NOTHING])
+def test_a_signed_text_stays_as_it_is(tracked: TrackingOptions) -> None:
+    given_text = f"https://a.example/\n{SIGNED}https://b.example/\n{SIGNED}"
+    for out in (text(given_text, tracked), text(mark(given_text), tracked, marked=True)):
+        assert undone(out) == given_text
+        assert targets(out) == (
+            ["https://a.example/", "https://b.example/"] if tracked.clicks else []
+        )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "https://a.example/\n{{signed}}https://b.example/",
+        "https://a.example/\n{{render_dynamic_content(dynamic_plain.signed)}}https://b.example/",
+        f"{{{{if x}}}}https://a.example/\n{SIGNED}https://b.example/{{{{end}}}}",
+        f"https://a.example/\n{SIGNED.replace('See', '{{see}}')}https://b.example/{{{{nothing}}}}",
+    ],
+)
+def test_a_signed_text_stays_as_it_is_wherever_it_comes_from(source: str) -> None:
+    data = {"signed": SIGNED, "see": "See", "x": True}
+    dynamic = {"dynamic_plain": {"signed": mark(SIGNED)}}
+    rewriter = LinkRewriter(BASE, marked=True)
+    chunks = compile_part(mark(source), TEXT).chunks(data, dynamic=dynamic)
+    out = str(rewriter.text_chunks(chunks, issuer(), CLICKS))
+    assert undone(out) == f"https://a.example/\n{SIGNED}https://b.example/"
+    assert targets(out) == ["https://a.example/", "https://b.example/"]
+
+
 def test_links_of_text_have_no_name() -> None:
     (link,) = links(text("https://a.example/"))
     assert link.name == ""
@@ -105,9 +173,10 @@ def test_an_option_that_is_far_too_long_is_text() -> None:
 
 def test_hostile_text_takes_linear_time() -> None:
     units = ("http://", "http://)", "http://[", "http://a[[data-", "h", ")", "https://a.b/)) ")
+    marks = ("-----BEGIN A-----\n", "http://a)[[data-")
     options = [
         f"http://a[[data-svc-clicktrack={end}" for end in ("", "'", '"', "0", "]", "'0]", "'0']")
     ]
-    for unit in (*units, *options):
+    for unit in (*units, *marks, *options):
         assert_linear(text, unit * (200_000 // len(unit)))
     assert_linear(text, "https://a.example/" + ")" * 64_000)

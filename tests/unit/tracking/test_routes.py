@@ -196,8 +196,8 @@ def altered(path: str) -> Iterator[str]:
     start, _, token = path.rpartition("/")
     yield f"{start}/{token[:-1]}{'A' if token[-1] != 'A' else 'B'}"
     yield f"{start}/{'B' if token[0] != 'B' else 'A'}{token[1:]}"
-    yield f"{start}/{token}."
-    yield f"{start}/{token}%00"
+    yield f"{start}/{token}x"
+    yield f"{start}/{token[:-1]}*{token[-1]}"
     yield f"{start}/x"
     yield f"{start}/%F0%9F%98%80.{token}"
 
@@ -212,6 +212,20 @@ def test_an_altered_link_is_404_and_never_followed(
         assert reply["statusCode"] == (405 if method == "POST" and name in PIXELS.values() else 404)
         assert "Location" not in reply["headers"]
     assert browser.events() == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    "behind", [".", "**", "_", "%22", "%E3%80%82%E8%B0%A2", "%E2%80%9D", ")", "|a"]
+)
+def test_signs_that_a_mail_program_takes_for_a_part_of_a_link_are_ignored(
+    browser: Browser, name: str, behind: str
+) -> None:
+    path = any_path(name)
+    replies = [browser.get(path), browser.get(path + behind)]
+    assert replies[0]["statusCode"] == replies[1]["statusCode"] < 400
+    assert replies[0]["headers"].get("Location") == replies[1]["headers"].get("Location")
+    assert len(browser.events()) == (0 if name in ("unsubscribe link", "list") else 2)
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -368,6 +382,7 @@ class TestFlood:
         assert self.statuses(browser, link_path(CLICK)) == [302, 302, 302, 403, 403]
         assert len(browser.events()) == 3
         assert self.statuses(browser, link_path(Link(TARGET, "Other")), 1) == [302]
+        assert self.statuses(browser, link_path(CLICK) + "**", 1) == [403]
         with clock.use(lambda: NINE / 1000 + 60):
             assert self.statuses(browser, link_path(CLICK), 1) == [302]
 

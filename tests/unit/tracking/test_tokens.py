@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import string
 
 import pytest
@@ -125,6 +126,28 @@ def test_an_expired_token_is_still_genuine() -> None:
     with clock.use(lambda: NINE / 1000 + 400 * DAY):
         assert tokens.is_genuine(OPEN, token)
     assert not tokens.is_genuine(OPEN, token[:-1])
+
+
+def test_a_token_ends_with_letters_and_digits_which_no_mail_program_leaves_out_of_a_link() -> None:
+    link = LinkPart(Link("https://example.com/"))
+    for index in range(300):
+        issuer = MessageTokens(message(index))
+        (tag,) = issuer.tags([link.signed])
+        assert tag == issuer.tag(link)
+        for token in (issuer.token_of(link), issuer.token(LIST_UNSUBSCRIBE)):
+            assert re.fullmatch(r"[A-Za-z0-9]{16}", token.rpartition(".")[2])
+
+
+def test_tokens_of_mail_from_version_0_1_0_may_end_with_a_hyphen_or_underscore() -> None:
+    start = "AQKp31FvvaABAAAA"
+    click = f"{start}GlFxGgEAQW5uQGV4YW1wbGUudGVzdA.DAdjgEkgCwIAYQ.egNlUGM8XGkWYF8_"
+    unsubscription = f"{start}D1FxDwEAQW5uQGV4YW1wbGUudGVzdA..PYrUO74F_m-brmH-"
+    assert tokens.read(CLICK, click) == (message(26), Link("https://example.com/a"))
+    assert tokens.read(LIST_UNSUBSCRIBE, unsubscription) == (message(15), None)
+    assert tokens.is_genuine(CLICK, click)
+    for shortened in (click[:-1], unsubscription[:-1]):
+        with pytest.raises(BadToken):
+            tokens.read(CLICK, shortened)
 
 
 def test_the_url_of_an_ordinary_link_is_short() -> None:

@@ -94,3 +94,10 @@ def test_pixels_are_told_from_images() -> None:
     assert is_pixel(PIXEL)
     assert not is_pixel(SHOP)
     assert not is_pixel("https://b.test/image")
+
+
+def test_links_in_text_are_those_that_readers_see() -> None:
+    content = f"Content-Type: text/plain; charset=utf-8\r\n\r\n**{SHOP}**, [b](https://b.test/)."
+    message_links = links_of(StoredMessage(content.encode()))
+    assert [link.url for link in message_links] == [SHOP, "https://b.test/"]
+    assert message_links[0].target == "https://example.com/shop?a=1"
