@@ -61,6 +61,24 @@ def parse_tree(message: bytes) -> list[Part]:
     return parts
 
 
+def readable_tree(message: bytes) -> list[Part]:
+    """Return the parts of a message, none if they cannot be told apart."""
+    try:
+        return parse_tree(message)
+    except MessageError:
+        return []
+
+
+def media_type(value: str) -> str:
+    """Return the type in the value of a Content-Type field, in lower case; empty if there is none.
+
+    >>> media_type("Text/HTML; charset=utf-8")
+    'text/html'
+    """
+    match = _MEDIA_TYPE.match(value)
+    return match[1].lower() if match else ""
+
+
 def _read_part(
     message: bytes, parts: list[Part], parent: int | None, start: int, end: int, default: str
 ) -> Part:

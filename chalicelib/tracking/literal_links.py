@@ -39,11 +39,6 @@ def mark_all(content: Any) -> Any:
     return [mark_all(value) for value in content] if isinstance(content, list) else content
 
 
-def unmark(text: str) -> str:
-    """Return rendered text without marks, for text that no rewriter will process."""
-    return text.replace(MARK, "")
-
-
 def marks_behind(text: str) -> str:
     """Return text with each mark after its protocol, which style sheets need first."""
     return _MARK_BEFORE.sub(rf"\1{MARK}", text)
