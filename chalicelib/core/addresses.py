@@ -85,7 +85,11 @@ def in_a_labels(email: str) -> str | None:
 
 
 def read_mailbox(text: str) -> Mailbox | None:
-    """Read ``a@b.c`` or ``Name <a@b.c>`` (the name may be quoted); ``None`` if it is neither."""
+    """Read ``a@b.c`` or ``Name <a@b.c>`` (the name may be quoted); ``None`` if it is neither.
+
+    A comma may stand in a name without quotes (``Doe, Ann <a@b.c>``), but not behind an address:
+    that is a list.
+    """
     text = text.strip()
     if is_address(text):
         return Mailbox(text)
@@ -97,4 +101,6 @@ def read_mailbox(text: str) -> Mailbox | None:
         return None
     if len(name) >= 2 and name[0] == name[-1] == '"':
         name = re.sub(r"\\(.)", r"\1", name[1:-1])
+    elif "@" in name and ("," in name or ";" in name):
+        return None
     return Mailbox(email, name)

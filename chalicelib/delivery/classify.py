@@ -29,6 +29,7 @@ _STATUS = re.compile(r"(?<![\d.])[245]\.(\d{1,3})\.(\d{1,3})(?!\.?\d)")
 _ADDRESS = re.compile(r"[\w.+=%/-]{0,64}@[\w.-]{1,255}")
 _SPACE = re.compile(r"\s+")
 _OF_AN_ADDRESS = frozenset({INVALID_RECIPIENT, DNS_FAILURE})
+_NOT_OF_THE_RECIPIENT = frozenset({"1.7", "1.8", "6.7", "6.8", "6.9", "6.10"})
 _VAGUE = frozenset({GENERIC_BOUNCE, SOFT_BOUNCE})
 
 
@@ -49,10 +50,11 @@ def _normalized(reply: str) -> str:
 def _by_cause(text: str) -> int | None:
     """Return the cause that the words name, or else the status.
 
-    A status about the sender's address (X.1.7, X.1.8) tells whose address the words call unknown.
+    Words that call an address unknown or invalid mean the sender's with a status about that one
+    (X.1.7, X.1.8), and only its letters with a status about those (X.6.7 to X.6.10, RFC 6531).
     """
     by_words, by_status = _by_words(text), _by_status(text)
-    if by_words == GENERIC_BOUNCE or (by_words in _OF_AN_ADDRESS and _is_about_the_sender(text)):
+    if by_words == GENERIC_BOUNCE or (by_words in _OF_AN_ADDRESS and _is_about_another(text)):
         return by_status
     return by_words or by_status
 
@@ -67,9 +69,9 @@ def _by_status(text: str) -> int | None:
     return reply_rules().enhanced_codes.get(f"{status[1]}.{status[2]}") if status else None
 
 
-def _is_about_the_sender(text: str) -> bool:
+def _is_about_another(text: str) -> bool:
     status = _STATUS.search(text)
-    return status is not None and status.groups() in (("1", "7"), ("1", "8"))
+    return status is not None and status[0].partition(".")[2] in _NOT_OF_THE_RECIPIENT
 
 
 def _by_subject(text: str) -> int | None:

@@ -28,7 +28,9 @@ status that the RFCs give it, and `[internal]` before its text:
     454  class 21  Retry   the domain has no mail host
     550  class 21  Failed  the domain does not exist, or has no public address
     556  class 10  Failed  the domain says that it takes no mail (RFC 7505)
-    553  class 10  Failed  the address cannot be used, or not with this host
+    553  class 10  Failed  the address cannot be used
+    553  class 40  Failed  the address has letters that the host does not take
+    554  class 40  Failed  the header or the content has letters that the host does not take
     552  class 23  Failed  the message is larger than the host accepts
     554  class 24  Failed  the message has expired
 """

@@ -8,12 +8,18 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
 
-from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
+from chalicelib.core.addresses import Mailbox
 from chalicelib.generation import feedback_id as feedback_id_header
-from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
+from chalicelib.mail_format.address_list import (
+    ADDRESS_FIELDS,
+    address_list_field,
+    mailboxes_field,
+    read_mailboxes,
+)
+from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.mail_format.header_rules import senders_headers
-from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
-from chalicelib.mail_format.mime import Attachment, InlineImage, UnsignedMessage, build_message
+from chalicelib.mail_format.headers import HeaderError, encode_header
+from chalicelib.mail_format.mime import UnsignedMessage, build_message
 from chalicelib.template_language.chunks import Chunks
 
 
@@ -54,7 +60,7 @@ def compose(
         _to_header(recipient),
         encode_header("Subject", content.subject),
     ]
-    if content.reply_to:
+    if content.reply_to.strip():
         headers.append(_reply_to_header(content.reply_to))
     if "date" not in own_names:
         headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")
@@ -78,38 +84,35 @@ def compose(
 @lru_cache(maxsize=256)
 def _from_header(sender: Mailbox) -> bytes:
     """Return the From header: the same in most messages that a process composes."""
-    return encode_addresses("From", [_address(sender)])
+    return mailboxes_field("From", [sender])
 
 
 def _to_header(recipient: Mapping[str, str]) -> bytes:
-    """Return the To header (spec 2.1): ``header_to`` stands in for the real address."""
-    visible = recipient.get("header_to") or recipient["email"]
-    name = recipient.get("name")
-    if name:
-        return encode_addresses("To", [_address(Mailbox(visible, name))])
-    mailboxes = [read_mailbox(each) for each in visible.split(",")] if "," in visible else []
-    if mailboxes and all(mailboxes):
-        return encode_addresses("To", [_address(each) for each in mailboxes if each])
-    mailbox = read_mailbox(visible)
-    return encode_addresses("To", [_address(mailbox)]) if mailbox else _header("To", visible)
+    """Return the To header (spec 2.1): ``header_to`` stands in for the real address.
+
+    The name belongs to an address without one. Those in a list have their own, or none. Lists that
+    an older version stored may have a ``header_to`` without addresses, which does not count.
+    """
+    visible, name = recipient.get("header_to"), recipient.get("name")
+    mailboxes = read_mailboxes(visible) if visible else []
+    mailboxes = mailboxes or [Mailbox(recipient["email"])]
+    if name and len(mailboxes) == 1 and not mailboxes[0].name:
+        mailboxes = [Mailbox(mailboxes[0].email, name)]
+    return mailboxes_field("To", mailboxes)
 
 
+@lru_cache(maxsize=256)
 def _reply_to_header(value: str) -> bytes:
-    mailbox = read_mailbox(value)
-    return (
-        encode_addresses("Reply-To", [_address(mailbox)]) if mailbox else _header("Reply-To", value)
-    )
+    mailboxes = read_mailboxes(value)
+    if not mailboxes:
+        raise HeaderError(f"header Reply-To: {value[:300]!r} is not a list of addresses")
+    return mailboxes_field("Reply-To", mailboxes)
 
 
 def _header(name: str, value: str) -> bytes:
     """Return a header as the content has it; in a list, names beyond ASCII are encoded alone."""
     is_list = name.lower() in ADDRESS_FIELDS and not value.isascii()
     return address_list_field(name, value) if is_list else encode_header(name, value)
-
-
-def _address(mailbox: Mailbox) -> Address:
-    # In A-labels: not every host on the way takes others in a header
-    return Address(mailbox.name or None, in_a_labels(mailbox.email) or mailbox.email)
 
 
 @lru_cache(maxsize=16)

@@ -19,13 +19,13 @@ from chalicelib.generation.prebuilt import PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
-from chalicelib.mail_format.mime import Attachment, InlineImage, UnsignedMessage
+from chalicelib.mail_format.files import Attachment, InlineImage
+from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.template_language import AMP_HTML, HTML
 from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
-from chalicelib.templates.prebuilt import TAG, PrebuiltContent, TextPart
-from chalicelib.tracking.literal_links import unmark
+from chalicelib.templates.prebuilt import PrebuiltContent, TextPart
 from chalicelib.transmissions.copies import of_copy
 from chalicelib.transmissions.model import Json, Transmission
 
@@ -200,10 +200,9 @@ class PrebuiltDrafter:
     def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
         """Return the text that a part is to have: its own where nothing changes."""
         text = part.source
-        fill = fill if self._fills_bodies else None
         if part.is_sealed:
-            return unmark(fill(text, part.kind)) if fill and TAG in text else text
-        if fill:
+            return text
+        if fill and self._fills_bodies:
             text = fill(text, part.kind)
         if self._transmission.options.get("inline_css") and part.kind is HTML:
             text = self._css.inlined(text)

@@ -14,10 +14,10 @@ from chalicelib.core.addresses import Mailbox
 from chalicelib.generation import feedback_id as feedback_id_header
 from chalicelib.generation.render import list_id_header, overriding_sender
 from chalicelib.mail_format import rfc822
-from chalicelib.mail_format.address_list import address_list_field
+from chalicelib.mail_format.address_list import address_list_field, mailboxes_field
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.from_field import from_mailbox, values_of
-from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
+from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.transmissions.model import Json
 
@@ -43,8 +43,7 @@ class PrebuiltHeader:
         fields = self.fields
         if override.get("from"):
             sender = overriding_sender(override["from"], self._name)
-            address = Address(sender.name or None, sender.email)
-            fields = rfc822.replace_field(fields, encode_addresses("From", [address]))
+            fields = rfc822.replace_field(fields, mailboxes_field("From", [sender]))
         if override.get("reply_to"):
             fields = rfc822.replace_field(
                 fields, address_list_field("Reply-To", override["reply_to"])

@@ -15,7 +15,7 @@ from chalicelib.generation.compose import Rendered
 from chalicelib.generation.faults import RenderFault, template_errors_as_faults
 from chalicelib.generation.substitution import Filling
 from chalicelib.template_language import AMP_HTML, HTML, TEXT
-from chalicelib.template_language.chunks import literal
+from chalicelib.template_language.chunks import Chunks, literal
 from chalicelib.templates.parts import Fill, fill_parts
 
 Json = dict[str, Any]
@@ -37,7 +37,9 @@ def render(
     with template_errors_as_faults():
         fields = fill_parts(headers, filling.text)
         texts: Json = {
-            name: literal(content[name]) if verbatim_bodies else filling.chunks(content[name], part)
+            name: _verbatim(content[name])
+            if verbatim_bodies
+            else filling.chunks(content[name], part)
             for name, part in bodies.items()
         }
     rendered = Rendered(
@@ -86,6 +88,11 @@ def overriding_sender(value: str | Json, name: str) -> Mailbox:
 def list_id_header(list_id: str) -> tuple[str, str]:
     """Return the name and value of the List-Id header (RFC 2919)."""
     return "List-Id", f"<{list_id}>"
+
+
+def _verbatim(text: str) -> Chunks:
+    """Return a body that is no template; like rendered ones it is without NUL."""
+    return literal(text.replace("\0", ""))
 
 
 def _filled(parts: Json, fill: Fill) -> Json:

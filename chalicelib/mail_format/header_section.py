@@ -6,6 +6,9 @@ such lines, and header smuggling uses lines that one program takes for a field a
 
 import re
 
+Field = tuple[str, bytes]
+"""The lower-case name of a field, and its raw bytes with folding and final CRLF."""
+
 _FIELD_END = re.compile(rb"\r\n(?![ \t])")
 _FIELD_NAME = re.compile(rb"[!-9;-~]+")
 
@@ -25,8 +28,8 @@ def split_head(message: bytes, start: int, end: int) -> tuple[int, int]:
     return (end, end) if blank < 0 else (blank + 2, blank + 4)
 
 
-def header_fields(message: bytes, start: int, end: int) -> list[tuple[str, bytes]]:
-    """Return the fields of a header section: lower-case name, raw bytes with folding and CRLF.
+def header_fields(message: bytes, start: int, end: int) -> list[Field]:
+    """Return the fields of a header section.
 
     Raises MessageError on a line that is neither a field nor the continuation of one.
     """

@@ -1,8 +1,9 @@
 """Encode header fields: check, encode and fold them into bytes for a message.
 
-Both functions return the complete field with its final CRLF. No value can end the field early or
-start another one: control characters are refused, not repaired, except the tab, which counts as a
-blank (RFC 5322 2.2.3). Text outside ASCII becomes RFC 2047 base64 words in UTF-8. So do the control
+All functions return the complete field with its final CRLF. No value can end the field early or
+start another one: CR and LF are refused, not repaired. A NUL is dropped, and any other control
+character of ASCII counts as a blank, as the tab does (RFC 5322 2.2.3): nobody can see it, and no
+header may hold it. Text outside ASCII becomes RFC 2047 base64 words in UTF-8. So do the control
 characters beyond ASCII, which are mostly misread quotes from Windows.
 Lines are folded at 78 characters where a blank allows it and never pass 998 bytes (RFC 5322
 2.1.1); a line holding encoded words stays within 76.
@@ -12,6 +13,8 @@ import re
 from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from chalicelib.mail_format import structured_fields
 
 _FOLD_AT = 78
 _ENCODED_FOLD_AT = 76
@@ -23,7 +26,8 @@ _LONGEST_NAME = 255
 _LONGEST_EMAIL = 320  # RFC 3696 erratum 1003: 64 of local part, "@", 255 of domain
 
 _FIELD_NAME = re.compile(r"[!-9;-~]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LINE_END = re.compile(r"[\r\n]")
+_BLANKS = dict.fromkeys([*range(1, 32), 127], " ") | {0: None}
 _NEEDS_ENCODING = re.compile(r"[^\x00-\x7f]|=\?")
 _TOKEN = re.compile(rb" *[^ ]+")
 _ATOMS = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*", re.ASCII)
@@ -51,18 +55,33 @@ def encode_header(name: str, value: str) -> bytes:
     Blanks around the value carry no meaning and are dropped. Only the words from the first to the
     last one that need it are encoded, so an ASCII `<id>` beside them stays readable. ASCII text
     that looks like an encoded word is encoded too, because readers would decode it. A lone
-    surrogate becomes `?`. Raises HeaderError (spec 2.2, RFC 5322 2.2, RFC 2047).
+    surrogate becomes `?`.
+
+    A field with a syntax of its own (`structured_fields`) is folded at its commas as well, and no
+    part of it is encoded only because it is long. Raises HeaderError (spec 2.2, RFC 5322 2.2, RFC
+    2047), also if such a field has no place to fold it.
     """
     _check_field_name(name)
-    value = value.replace("\t", " ").strip(" ")
-    if value.isascii() and value.isprintable() and "=?" not in value:
+    value = structured_fields.with_ascii_urls(name, _printable(name, value))
+    if value.isascii() and ("=?" not in value or not structured_fields.holds_words(name)):
         if len(name) + 2 + len(value) <= _FOLD_AT:
             return f"{name}: {value}\r\n".encode("ascii")
-        tokens = _TOKEN.findall(b" " + value.encode("ascii"))
+        tokens = _plain_tokens(name, value)
         if max(map(len, tokens)) < _LINE_LIMIT:
             return _fold(name, tokens, _FOLD_AT)
-    _check_no_control(name, value)
-    return _fold(name, _encode_span(value, len(name) + 1), _ENCODED_FOLD_AT)
+    return _fold(name, _encode_span(name, value), _ENCODED_FOLD_AT)
+
+
+def fold_header(name: str, value: str) -> bytes:
+    """Return a field whose ASCII value is encoded already, folded, with its CRLF.
+
+    Raises HeaderError where a line would still pass the limit.
+    """
+    _check_field_name(name)
+    tokens = _plain_tokens(name, _printable(name, value))
+    if max(map(len, tokens), default=0) >= _LINE_LIMIT:
+        raise _no_place_to_fold(name)
+    return _fold(name, tokens, _FOLD_AT)
 
 
 def encode_addresses(name: str, addresses: Sequence[Address]) -> bytes:
@@ -89,20 +108,49 @@ def _check_field_name(name: str) -> None:
         raise HeaderError(f"{name[:80]!r} is not a header name")
 
 
-def _check_no_control(name: str, value: str) -> None:
-    match = _CONTROL.search(value)
-    if match:
-        raise HeaderError(f"header {name}: control character {match[0]!r} is not allowed")
+def _printable(name: str, value: str) -> str:
+    """Return a value without control characters of ASCII and without blanks around it."""
+    if value.isprintable():
+        return value.strip(" ")
+    if _LINE_END.search(value):
+        raise HeaderError(f"header {name}: the value must be one line")
+    return value.translate(_BLANKS).strip(" ")
+
+
+def _no_place_to_fold(name: str) -> HeaderError:
+    return HeaderError(
+        f"header {name}: a line has at most {_LINE_LIMIT} characters, and there is no blank or "
+        "comma to fold it at"
+    )
+
+
+def _plain_tokens(name: str, value: str) -> list[bytes]:
+    """Return the words of an ASCII value, each behind its blanks.
+
+    Long ones of a structured field are divided where a blank may be added.
+    """
+    tokens = _TOKEN.findall(b" " + value.encode("ascii"))
+    if max(map(len, tokens), default=0) < _LINE_LIMIT or not structured_fields.is_structured(name):
+        return tokens
+    return [
+        piece
+        for token in tokens
+        for piece in ([token] if len(token) < _LINE_LIMIT else _divided(token))
+    ]
+
+
+def _divided(token: bytes) -> list[bytes]:
+    words = structured_fields.items(token.decode("ascii").lstrip(" "))
+    return [b" " + word.encode("ascii") for word in words]
 
 
 def _mailbox(header: str, address: Address, column: int) -> list[bytes]:
     email = address.email
     if not _EMAIL.fullmatch(email) or len(email.encode()) > _LONGEST_EMAIL:
         raise HeaderError(f"header {header}: {email[:80]!r} is not an address")
-    name = address.name.replace("\t", " ").strip(" ") if address.name else ""
+    name = _printable(header, address.name) if address.name else ""
     if not name:
         return [b" " + email.encode()]
-    _check_no_control(header, name)
     return [*_phrase(name, column), b" <" + email.encode() + b">"]
 
 
@@ -122,12 +170,13 @@ def _phrase(name: str, column: int) -> list[bytes]:
     return _encoded_words(name, column)
 
 
-def _encode_span(value: str, column: int) -> list[bytes]:
+def _encode_span(name: str, value: str) -> list[bytes]:
     """Return the tokens of a value, those that cannot stay ASCII as encoded words.
 
     One blank is left between encoded and plain words; any others are encoded, because readers
     do not agree on how many they keep there.
     """
+    column = len(name) + 1
     hard = [match.span() for match in _NEEDS_ENCODING.finditer(value)]
     start = value.rfind(" ", 0, hard[0][0]) + 1 if hard else 0
     before = value[:start].rstrip(" ")
@@ -135,8 +184,10 @@ def _encode_span(value: str, column: int) -> list[bytes]:
     end = value.find(" ", hard[-1][1]) if hard else -1
     after = value[end:].lstrip(" ") if end >= 0 else ""
     end = len(value) - len(after) - 1 if after else len(value)
-    plain = [_TOKEN.findall(b" " + text.encode("ascii")) for text in (before, after)]
-    if any(len(token) >= _LINE_LIMIT for tokens in plain for token in tokens):
+    plain = [_plain_tokens(name, text) for text in (before, after)]
+    if not hard or any(len(token) >= _LINE_LIMIT for tokens in plain for token in tokens):
+        if structured_fields.is_structured(name):
+            raise _no_place_to_fold(name)
         return _encoded_words(value, column)
     words = _encoded_words(value[start:end], column + sum(map(len, plain[0])))
     return [*plain[0], *words, *plain[1]]

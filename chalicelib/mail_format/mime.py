@@ -1,70 +1,21 @@
 """Build MIME messages from parts: the tree that mail clients expect, assembled with one join.
 
 The tree is mixed(related(alternative(text, amp, html), inline images), attachments), a level with a
-single part is left out (RFC 2046 5.1, RFC 2387). Every message ends with CRLF. An attachment or
-image keeps its encoded form, so an object shared by the messages of one transmission is checked and
-wrapped once.
+single part is left out (RFC 2046 5.1, RFC 2387). Every message ends with CRLF.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
-from unicodedata import combining, normalize
-from urllib.parse import quote
 
-from chalicelib.mail_format.content_ids import content_id, with_content_ids
+from chalicelib.mail_format.content_ids import with_content_ids
+from chalicelib.mail_format.files import Attachment, Chunks, InlineImage, MimeError
 from chalicelib.mail_format.text_pieces import EncodedPieces, encode_pieces
-from chalicelib.mail_format.transfer_encoding import is_base64, wrap_base64
 
-_LONGEST_NAME = 255  # bytes, spec 2.2; with it no header line below can pass 998
-_LONGEST_TYPE = 900
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_TYPE = re.compile(r"[!-~][ -~]*")
-_CONTENT_ID = re.compile(r"[^<>]+")
-_ATTRIBUTE_SAFE = "!#$&+^`{}|~"  # attribute-char of RFC 2231 beyond letters, digits and "._-"
 _SET_BY_ASSEMBLY = (b"mime-version", b"content-type", b"content-transfer-encoding")
 
-Chunks = list[bytes]
 Text = str | Sequence[str]
 """A text body, or the pieces of one."""
-
-
-class MimeError(ValueError):
-    """A part that a message cannot contain; the text says which and why."""
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """A file in the message: name, MIME type as the caller wrote it, base64 without line ends."""
-
-    name: str
-    type: str
-    data: str
-
-    @cached_property
-    def encoded(self) -> Chunks:
-        """The part with its headers, as chunks; raises MimeError (spec 2.2)."""
-        return _file_part(self, "attachment", b"")
-
-
-@dataclass(frozen=True)
-class InlineImage:
-    """A picture that the HTML part refers to as `cid:name`: name, MIME type, base64."""
-
-    name: str
-    type: str
-    data: str
-
-    @cached_property
-    def encoded(self) -> Chunks:
-        """The part with its headers, as chunks; raises MimeError (spec 2.2)."""
-        if not _CONTENT_ID.fullmatch(self.name):
-            raise MimeError(f"inline image name {self.name!r} cannot be a Content-ID")
-        field = f"Content-ID: <{content_id(self.name)}>\r\n"
-        return _file_part(self, "inline", field.encode("ascii"))
 
 
 class UnsignedMessage(NamedTuple):
@@ -103,9 +54,10 @@ def build_message(
         if body is not None
     ]
     texts = [_text_part(subtype, each, each.body) for subtype, each in bodies]
-    boundary = _boundary(
-        boundary_seed, [each.body for _, each in bodies if each.encoding == "7bit"]
-    )
+    plain = [each.body for _, each in bodies if each.encoding == "7bit"]
+    for file in (*inline_images, *attachments):
+        plain += file.encoded if file.is_composite else []
+    boundary = _boundary(boundary_seed, plain)
     body = _multipart("alternative", boundary, texts)
     root = (
         "multipart/alternative" if len(texts) > 1 else "text/plain" if html is None else "text/html"
@@ -152,8 +104,8 @@ def _relaxed_body(boundary: str, texts: Sequence[tuple[str, EncodedPieces]]) -> 
 def _boundary(seed: str, plain_bodies: Chunks) -> str:
     """Derive the common start of the boundaries; no body contains it.
 
-    Only 7bit bodies are searched: neither quoted-printable nor base64 can contain the `=_` that
-    every boundary starts with (RFC 2045 6.7).
+    Only bodies that are not encoded are searched: neither quoted-printable nor base64 can contain
+    the `=_` that every boundary starts with (RFC 2045 6.7).
     """
     stem = sha256(seed.encode("utf-8", "replace")).hexdigest()[:32]
     while any(stem.encode("ascii") in body for body in plain_bodies):
@@ -174,42 +126,3 @@ def _multipart(subtype: str, stem: str, parts: Sequence[Chunks], parameter: str 
         chunks += part
     chunks.append(f"\r\n--{boundary}--".encode("ascii"))
     return chunks
-
-
-def _file_part(file: Attachment | InlineImage, disposition: str, more: bytes) -> Chunks:
-    if not _TYPE.fullmatch(file.type) or len(file.type) > _LONGEST_TYPE:
-        raise MimeError(f"{disposition} {file.name!r}: {file.type[:80]!r} is not a MIME type")
-    if not is_base64(file.data):
-        raise MimeError(f"{disposition} {file.name!r}: data is not base64 without line ends")
-    head = (
-        f"Content-Type: {file.type}\r\n"
-        "Content-Transfer-Encoding: base64\r\n"
-        f"Content-Disposition: {disposition};\r\n {_filename(file.name)}\r\n"
-    )
-    return [head.encode("ascii") + more + b"\r\n", *wrap_base64(file.data)]
-
-
-def _filename(name: str) -> str:
-    """Return the filename parameters, the exact one first: some readers take the first."""
-    if not name or _CONTROL.search(name) or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
-        raise MimeError(f"{name[:80]!r} is not a file name")
-    if name.isascii() and "=?" not in name:
-        return f'filename="{_quote(name)}"'
-    exact = quote(name, safe=_ATTRIBUTE_SAFE, errors="replace")
-    return f"filename*=utf-8''{exact};\r\n filename=\"{_quote(_in_ascii(name))}\""
-
-
-def _in_ascii(name: str) -> str:
-    """Strip accents; `_` replaces other characters, and the start of an encoded word."""
-    return "".join(map(_letter_in_ascii, name)).replace("=?", "__")
-
-
-def _letter_in_ascii(letter: str) -> str:
-    if letter.isascii():
-        return letter
-    plain = normalize("NFKD", letter).encode("ascii", "ignore").decode("ascii")
-    return plain or ("" if combining(letter) else "_")
-
-
-def _quote(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"")

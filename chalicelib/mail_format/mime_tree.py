@@ -16,7 +16,8 @@ MAX_PARTS = 1000
 
 _MEDIA_TYPE = re.compile(r"[ \t]*([!#-'*+\-.0-9A-Z^-~]+/[!#-'*+\-.0-9A-Z^-~]+)")
 _PARAMETER = re.compile(
-    r'[ \t]*;[ \t]*(?:([!#-\'*+\-.0-9A-Z^-~]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]+)))?'
+    r'[ \t]*;[ \t]*(?:([!#-\'*+\-.0-9A-Z^-~]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]+)))?',
+    re.ASCII,  # the text is raw octets
 )
 _BOUNDARY = re.compile(r"[ -~]{0,69}[!-~]")
 _IDENTITY = {"", "7bit", "8bit", "binary"}
@@ -59,6 +60,24 @@ def parse_tree(message: bytes) -> list[Part]:
                 raise MessageError(f"the message has more than {MAX_PARTS} parts")
             pending += [(len(parts) - 1, *span, inner) for span in reversed(spans)]
     return parts
+
+
+def readable_tree(message: bytes) -> list[Part]:
+    """Return the parts of a message, none if they cannot be told apart."""
+    try:
+        return parse_tree(message)
+    except MessageError:
+        return []
+
+
+def media_type(value: str) -> str:
+    """Return the type in the value of a Content-Type field, in lower case; empty if there is none.
+
+    >>> media_type("Text/HTML; charset=utf-8")
+    'text/html'
+    """
+    match = _MEDIA_TYPE.match(value)
+    return match[1].lower() if match else ""
 
 
 def _read_part(

@@ -1,15 +1,19 @@
 """Take apart, change and check a pre-built message (spec 2.2).
 
 A message is bytes. Call `normalise` first: all other functions expect CRLF line ends and refuse
-other ones as malformed header lines. A field is its lower-case name and its raw bytes with folding
-and final CRLF, so the joined fields are the header section again. Time is linear in the size of the
-message.
+other ones as malformed header lines. The joined fields are the header section again. Time is linear
+in the size of the message.
 """
 
 from collections.abc import Iterable, Sequence
 
 from chalicelib.mail_format.header_rules import repeated
-from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
+from chalicelib.mail_format.header_section import (
+    Field,
+    MessageError,
+    header_fields,
+    split_head,
+)
 from chalicelib.mail_format.mime_tree import Part, parse_tree
 from chalicelib.mail_format.transfer_encoding import normalise_newlines
 
@@ -25,8 +29,6 @@ __all__ = [
     "replace_field",
     "split",
 ]
-
-Field = tuple[str, bytes]
 
 _AMP = "text/x-amp-html"
 _BESIDE_AMP = {"text/plain", "text/html"}

@@ -7,28 +7,23 @@ as UTF-8, in a transfer encoding that suits it.
 
 from __future__ import annotations
 
-import re
-from binascii import a2b_base64, a2b_qp, b2a_base64
-from collections.abc import Iterable, Iterator, Sequence
+from binascii import a2b_base64, a2b_qp
+from collections.abc import Iterable, Sequence
 
-from chalicelib.mail_format import armor, rfc822
+from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.charsets import charset
+from chalicelib.mail_format.content_headers import described, is_described
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
-from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.mime_tree import Part
 from chalicelib.mail_format.rfc822 import Field
-from chalicelib.mail_format.transfer_encoding import (
-    EncodedText,
-    encode_text,
-    normalise_newlines,
-    wrap_base64,
-)
+from chalicelib.mail_format.seven_bit_bodies import text_body, undescribed_body
+from chalicelib.mail_format.signed_parts import around
+from chalicelib.mail_format.transfer_encoding import normalise_newlines
 
 PLAIN, HTML, AMP = "text/plain", "text/html", "text/x-amp-html"
 
 _KINDS = (PLAIN, HTML, AMP)
 _UTF_8 = frozenset({"utf-8", "ascii"})
-_TOKEN = re.compile(r"[!#-'*+\-.0-9A-Z^-~]+")
 
 
 def find(tree: Sequence[Part]) -> list[Part]:
@@ -38,18 +33,6 @@ def find(tree: Sequence[Part]) -> list[Part]:
         if part.content_type in _KINDS and part.disposition != "attachment":
             parts.setdefault(part.content_type, part)
     return list(parts.values())
-
-
-def is_sealed(part: Part, tree: Sequence[Part], text: str) -> bool:
-    """Tell whether any change of a part would break a signature of the sender.
-
-    That is one over the part (RFC 1847), or one in its text over characters of another charset than
-    UTF-8, in which a changed text is written (RFC 9580 7).
-    """
-    if any(each.content_type == "multipart/signed" for each in _around(part, tree)):
-        return True
-    keeps_bytes = text.isascii() or _charset(part) in _UTF_8
-    return not keeps_bytes and any(block.is_signed_text for block in armor.blocks(text))
 
 
 def read(message: bytes, part: Part) -> str:
@@ -74,23 +57,39 @@ def replaced(
     tree: Sequence[Part],
     fields: Iterable[Field],
     texts: Iterable[tuple[Part, str]],
+    *,
+    describes: bool = True,
 ) -> bytes:
     """Return the message with these top-level header fields and the new texts of some parts.
 
-    ``texts`` has the parts in the order of the message.
+    ``texts`` has the parts in the order of the message. A message without any content header gets
+    some only if ``describes``: else its text is plain UTF-8, and ``MessageError`` is raised for a
+    line that is too long for that.
     """
     pieces: list[bytes] = []
     at = split_head(message, 0, len(message))[1]
     for part, text in texts:
-        encoded = _encoded(text, [each.parameters["boundary"] for each in _around(part, tree)])
+        delimiters = [b"--" + each.parameters["boundary"].encode() for each in around(part, tree)]
         if part.parent is None:
-            return rfc822.join(_described(part, fields, encoded), encoded.body)
+            return rfc822.join(*_section(part, list(fields), text, delimiters, describes))
         head_end, _ = split_head(message, part.start, part.end)
         own = header_fields(message, part.start, head_end)
-        section = rfc822.join(_described(part, own, encoded), encoded.body)
+        section = rfc822.join(*_section(part, own, text, delimiters, describes))
         pieces += [message[at : part.start], section]
         at = part.end
     return rfc822.join(fields, b"".join([*pieces, message[at:]]))
+
+
+def _section(
+    part: Part, fields: list[Field], text: str, delimiters: Sequence[bytes], describes: bool
+) -> tuple[list[Field], bytes]:
+    """Return the header fields and the body of a part with a new text."""
+    if part.parent is None and not (describes or is_described(fields)):
+        return fields, undescribed_body(normalise_newlines(text.encode("utf-8", "replace")))
+    encoded = text_body(text, delimiters)
+    if encoded.encoding == (part.encoding or "7bit") == "7bit" and _charset(part) in _UTF_8:
+        return fields, encoded.body
+    return described(part, fields, encoded.encoding, utf_8=True), encoded.body
 
 
 def _decoded(body: bytes, name: str) -> str:
@@ -103,52 +102,6 @@ def _decoded(body: bytes, name: str) -> str:
     return body.decode("utf-8" if name in _UTF_8 else name)
 
 
-def _around(part: Part, tree: Sequence[Part]) -> Iterator[Part]:
-    """Yield the multiparts around a part, from the inside out."""
-    while part.parent is not None:
-        part = tree[part.parent]
-        yield part
-
-
-def _encoded(text: str, boundaries: Iterable[str]) -> EncodedText:
-    """Encode a text so that no line of it equals a delimiter.
-
-    A value may come from anybody, and people who got the message before know its boundaries.
-    """
-    encoded = encode_text(text)
-    if any(b"--" + boundary.encode() in encoded.body for boundary in boundaries):
-        data = normalise_newlines(text.encode("utf-8", "replace"))
-        packed = wrap_base64(b2a_base64(data, newline=False))
-        return EncodedText("base64", b"".join(packed))
-    return encoded
-
-
-def _described(part: Part, header_fields: Iterable[Field], encoded: EncodedText) -> list[Field]:
-    """Return a part's header fields with the content headers of its new text."""
-    fields = list(header_fields)
-    if encoded.encoding == (part.encoding or "7bit") == "7bit" and _charset(part) in _UTF_8:
-        return fields
-    transfer = f"Content-Transfer-Encoding: {encoded.encoding}\r\n".encode()
-    described = rfc822.replace_field(fields, transfer)
-    if part.parent is None and not rfc822.has(described, "mime-version"):
-        described = rfc822.append(described, b"MIME-Version: 1.0\r\n")
-    if part.parameters.get("charset", "").lower() == "utf-8":
-        return described
-    return rfc822.replace_field(described, _content_type(part))
-
-
-def _content_type(part: Part) -> bytes:
-    parameters = (
-        f"{name}={value}" if _TOKEN.fullmatch(value) else f"{name}={_quoted(value)}"
-        for name, value in (part.parameters | {"charset": "utf-8"}).items()
-    )
-    return encode_header("Content-Type", "; ".join([part.content_type, *parameters]))
-
-
 def _charset(part: Part) -> str:
     """Return the charset under its usual name; a part without a charset counts as UTF-8."""
     return charset(part.parameters.get("charset", "utf-8"))
-
-
-def _quoted(value: str) -> str:
-    return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'

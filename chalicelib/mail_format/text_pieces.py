@@ -14,7 +14,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from chalicelib.mail_format.transfer_encoding import (
-    count_eight_bit,
     encode_text,
     normalise_newlines,
     quoted_printable,
@@ -54,7 +53,6 @@ class _Form(NamedTuple):
     texts: tuple[str, ...]
     relaxed: tuple[str, ...]
     column: int
-    eight_bit: int
     first: str
     depends_on_next: bool
 
@@ -83,27 +81,26 @@ class _Forms:
 
     def add(self, column: int) -> _Form:
         """Return the form from a column on, and remember it."""
-        text, end_column, eight_bit = _encoded(self._head, column)
+        text, end_column = _encoded(self._head, column)
         texts: tuple[str, ...] = (text,)
         if self._tail:
             end_column = self._tail[1]
             texts = text, self._tail[0]
-            eight_bit += self._tail[2]
-        form = self.forms[column] = self._form(texts, end_column, eight_bit)
+        form = self.forms[column] = self._form(texts, end_column)
         return form
 
     def add_end(self, column: int) -> _Form:
         """Return the form at the end of a body, and remember it."""
-        text, end_column, eight_bit = _encoded(self.text, column, is_end=True)
-        form = self.ends[column] = self._form((text,), end_column, eight_bit)
+        text, end_column = _encoded(self.text, column, is_end=True)
+        form = self.ends[column] = self._form((text,), end_column)
         return form
 
-    def _form(self, texts: tuple[str, ...], column: int, eight_bit: int) -> _Form:
+    def _form(self, texts: tuple[str, ...], column: int) -> _Form:
         relaxed = tuple(_BLANKS.sub(" ", text) for text in texts)
         if relaxed == texts:
             relaxed = texts  # one copy of a text in memory, not two
         first, last = self.text[0], self.text[-1]
-        return _Form(texts, relaxed, column, eight_bit, first, last in _DEPENDS_ON_NEXT)
+        return _Form(texts, relaxed, column, first, last in _DEPENDS_ON_NEXT)
 
 
 class _Cache:
@@ -136,14 +133,14 @@ def encode_pieces(pieces: Sequence[str]) -> EncodedPieces:
     text = "".join(pieces)
     if len(pieces) > 1 and not text.isascii():
         try:
-            return EncodedPieces("quoted-printable", *_quoted_printable(pieces, len(text)))
+            return EncodedPieces("quoted-printable", *_quoted_printable(pieces))
         except _Unclear:
             pass
     return EncodedPieces(*encode_text(text))
 
 
-def _quoted_printable(pieces: Sequence[str], length: int) -> tuple[bytes, bytes | None]:
-    """Encode pieces with ``length`` characters, and relax them. Raises :class:`_Unclear`.
+def _quoted_printable(pieces: Sequence[str]) -> tuple[bytes, bytes | None]:
+    """Encode pieces, and relax them. Raises :class:`_Unclear`.
 
     The relaxed form is ``None`` where a run of blanks may go from one piece into the next.
     """
@@ -153,7 +150,7 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> tuple[bytes, bytes 
     relaxed_output: list[str] = []
     is_relaxed = True
     cached_pieces = _cache.pieces
-    column = eight_bit = 0
+    column = 0
     depends_on_next = False
     for text in pieces:
         forms = cached_pieces.get(text)
@@ -178,21 +175,17 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> tuple[bytes, bytes 
                 depends_on_next = text[-1] in _DEPENDS_ON_NEXT
                 continue
             form = _cache.form(text, column, is_end=False)
-        texts, relaxed, column, more_eight_bit, first, is_open = form
+        texts, relaxed, column, first, is_open = form
         if depends_on_next:
             is_relaxed = not _continues_blanks(first) and is_relaxed
         output += texts
         relaxed_output += relaxed
-        eight_bit += more_eight_bit
         depends_on_next = is_open
     forms = cached_pieces.get(last)
     form = forms.ends.get(column) if forms else None
     form = form or _cache.form(last, column, is_end=True)
     if depends_on_next:
         is_relaxed = not _continues_blanks(form.first) and is_relaxed
-    eight_bit += form.eight_bit
-    if not 0 < 2 * eight_bit <= length:  # the encoding may be 7bit or base64
-        raise _Unclear
     output += form.texts
     relaxed_output += form.relaxed
     relaxed_body = "".join(relaxed_output).encode("ascii") if is_relaxed else None
@@ -227,14 +220,14 @@ def _breaks(column: int, size: int) -> tuple[Callable[[str], Sequence[str]], int
     return itemgetter(*parts), size - last.start
 
 
-def _encoded(text: str, column: int, *, is_end: bool = False) -> tuple[str, int, int]:
+def _encoded(text: str, column: int, *, is_end: bool = False) -> tuple[str, int]:
     """Encode a text that starts in a column; another text follows it unless it is the end.
 
-    Returns the encoded text, the column after it, and the number of its bytes beyond ASCII.
+    Returns the encoded text, and the column after it.
     """
     data = normalise_newlines(text.encode("utf-8", "replace"))
     follower = b"" if is_end else b"x"
     encoded = quoted_printable(b"x" * column + data + follower).decode("ascii")
     encoded = encoded.removesuffix("x") if follower else encoded
     end_column = len(encoded) - encoded.rfind("\n") - 1
-    return encoded[column:], end_column, count_eight_bit(data)
+    return encoded[column:], end_column

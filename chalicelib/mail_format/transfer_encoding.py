@@ -5,13 +5,12 @@ most 76 characters, 7bit lines at most 998 bytes.
 """
 
 import re
-from binascii import a2b_base64, b2a_base64, b2a_qp
+from binascii import a2b_base64, b2a_qp
 from typing import NamedTuple
 
-_LINE_LIMIT = 998
+LINE_LIMIT = 998
 _BASE64_LINE = 76
 _BASE64_BLOCK = 1000 * _BASE64_LINE
-_ASCII = bytes(range(128))
 _ENCODED_BLANK = re.compile(rb"=(?:20|09)\r\n")
 
 
@@ -23,20 +22,20 @@ class EncodedText(NamedTuple):
 
 
 def encode_text(text: str) -> EncodedText:
-    """Encode text as UTF-8 with CRLF line ends in the first encoding that suits it.
+    """Encode text as UTF-8 with CRLF line ends.
 
-    7bit for ASCII whose lines are short enough, base64 when more than half of the bytes are not
-    ASCII (quoted-printable would be at least half as long again), else quoted-printable. A lone
-    surrogate becomes `?`.
+    7bit for ASCII whose lines are short enough, else quoted-printable, whatever the script is. A
+    lone surrogate becomes `?`.
     """
     data = normalise_newlines(text.encode("utf-8", "replace"))
-    if data.isascii():
-        if b"\0" not in data and _lines_fit(data):
-            return EncodedText("7bit", data)
-    # a character of n bytes adds n - 1 to this difference: most texts need no exact count
-    elif 4 * (len(data) - len(text)) > len(data) and 2 * count_eight_bit(data) > len(data):
-        return EncodedText("base64", b"".join(wrap_base64(b2a_base64(data, newline=False))))
+    if text.isascii() and is_seven_bit(data):
+        return EncodedText("7bit", data)
     return EncodedText("quoted-printable", quoted_printable(data))
+
+
+def is_seven_bit(data: bytes) -> bool:
+    """Tell whether data with CRLF line ends can go over SMTP as it is (RFC 2045 2.7)."""
+    return data.isascii() and b"\0" not in data and lines_fit(data)
 
 
 def normalise_newlines(data: bytes) -> bytes:
@@ -91,20 +90,15 @@ def is_base64(text: str) -> bool:
     return True
 
 
-def _lines_fit(data: bytes) -> bool:
+def lines_fit(data: bytes) -> bool:
     """Tell whether no line passes 998 bytes, looking back for a line end from every 1000th."""
     start = 0
-    while len(data) - start > _LINE_LIMIT:
-        end = data.rfind(b"\r\n", start, start + _LINE_LIMIT + 2)
+    while len(data) - start > LINE_LIMIT:
+        end = data.rfind(b"\r\n", start, start + LINE_LIMIT + 2)
         if end < 0:
             return False
         start = end + 2
     return True
-
-
-def count_eight_bit(data: bytes) -> int:
-    """Return the number of bytes that are not ASCII."""
-    return len(data.translate(None, _ASCII))
 
 
 def _break_before_blank(match: re.Match[bytes]) -> bytes:

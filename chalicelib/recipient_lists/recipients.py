@@ -32,6 +32,7 @@ from chalicelib.core.errors import (
     no_valid_recipient,
 )
 from chalicelib.core.reply import fitting
+from chalicelib.mail_format.address_list import read_mailboxes
 from chalicelib.recipient_lists.limits import METADATA_BYTES, too_large_data
 from chalicelib.recipient_lists.stored_form import encode
 
@@ -144,11 +145,12 @@ def _read_common(data: Any) -> Json | None:
         recipient: Json = _COMMON.validate_python(data)
     except ValidationError:
         return None
-    names = recipient.get("name", "") + recipient.get("header_to", "")
+    header_to = recipient.get("header_to", "")
     tags = recipient.get("tags", ())
     is_good = (
         is_address(recipient["email"])
-        and names.isprintable()
+        and recipient.get("name", "").isprintable()
+        and (not header_to or is_address(header_to))
         and len(tags) <= MOST_TAGS
         and _TEXTS.issuperset(map(type, tags))
         and _OWN_CHOICES.isdisjoint(data)
@@ -230,6 +232,8 @@ def _read_address(address: Any) -> Json:
         raise bad_format(f"'{fields['email'][:300]}' is not a valid email address")
     if any(map(_CONTROL.search, fields.values())):
         raise bad_format("address.name and address.header_to may not hold control characters")
+    if (header_to := fields.get("header_to")) and not read_mailboxes(header_to):
+        raise bad_format(f"address.header_to '{header_to[:300]}' is not a list of email addresses")
     return fields
 
 

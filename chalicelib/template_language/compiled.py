@@ -28,7 +28,7 @@ class CompiledPart:
     """One part, ready to render; safe to share between threads.
 
     ``is_static`` is true if the source contains no tags of this language: rendering then returns
-    the source for any data.
+    the source for any data. No output has a NUL, which some readers take for the end of a text.
     """
 
     def __init__(self, part: Part, source: str, cuts: Cuts, template: Template | None) -> None:
@@ -129,6 +129,7 @@ def compile_snippet(source: str, part: Part) -> CompiledPart:
 
 
 def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:
+    source = source.replace("\0", "")
     digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return _CACHE.get(
         (digest, part, snippet),

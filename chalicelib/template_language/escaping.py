@@ -1,10 +1,13 @@
-"""Escape printed values for markup and for links."""
+"""Escape printed values for markup and for links.
+
+A NUL is dropped, as everywhere in the output: some readers end a text there.
+"""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-_URL_ASCII = {code: quote(chr(code), safe="") for code in range(128)}
+_URL_ASCII = {code: quote(chr(code), safe="") for code in range(128)} | {0: ""}
 
 
 def escape_html(text: str) -> str:
@@ -18,6 +21,7 @@ def escape_html(text: str) -> str:
         .replace('"', "&quot;")
         .replace("'", "&#39;")
         .replace("/", "&#x2F;")
+        .replace("\0", "")
     )
 
 
@@ -25,4 +29,4 @@ def encode_url(text: str) -> str:
     """Percent-encode text as UTF-8, except letters, digits and ``-._~`` (RFC 3986)."""
     if text.isascii():
         return text if text.isalnum() else text.translate(_URL_ASCII)
-    return quote(text, safe="", errors="replace")
+    return quote(text.replace("\0", ""), safe="", errors="replace")

@@ -1,7 +1,7 @@
 """Print values: each filter makes the text for one kind of place in a template.
 
 All filters charge the budget, because a value can be printed many times. nil prints nothing. The
-output of macros is printed unchanged.
+output of macros is printed unchanged. A NUL is dropped from all others (``escaping``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def print_url(context: RenderContext, value: Any) -> str:
 @pass_context
 def print_plain(context: RenderContext, value: Any) -> str:
     """Return the value unescaped, for text, headers and triple braces."""
-    text = value if type(value) is str else _text(value)
+    text = value.replace("\0", "") if type(value) is str else _text(value)
     context.budget.write(len(text))
     return text
 

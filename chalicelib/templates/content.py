@@ -20,6 +20,8 @@ from chalicelib.core.errors import (
 )
 from chalicelib.core.fields import Body
 from chalicelib.mail_format import header_rules
+from chalicelib.mail_format.address_list import read_mailboxes
+from chalicelib.mail_format.headers import HeaderError, encode_header
 from chalicelib.mail_format.rfc822 import MessageError
 
 if TYPE_CHECKING:
@@ -29,9 +31,11 @@ Json = dict[str, Any]
 
 CONTENT_BYTES = 5 * 1024 * 1024
 LONGEST_HEADER_NAME = 255
+FROM, REPLY_TO = "From", "Reply-To"
 MOST_TAGS = 50_000  # in all parts together: a few seconds of compiling, within one request
 
-_LINE_END = re.compile(r"[\r\n\0]")
+_FIELD_NAME = re.compile(r"[!-9;-~]+")
+_LINE_END = re.compile(r"[\r\n]")
 
 
 class FromAddress(Body):
@@ -173,9 +177,11 @@ def _name_fault(name: str) -> str:
         return f"header '{name}' may not be set in content.headers"
     if len(name) > LONGEST_HEADER_NAME:
         return f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters"
-    if not name or not all(33 <= ord(character) <= 126 and character != ":" for character in name):
-        return f"'{name}' is not a valid header name"
-    return ""
+    return "" if _is_field_name(name) else f"'{name}' is not a valid header name"
+
+
+def _is_field_name(name: str) -> bool:
+    return _FIELD_NAME.fullmatch(name) is not None
 
 
 def _to_json(body: StorableContent) -> Json:
@@ -232,10 +238,44 @@ def limit_tags() -> Callable[[str], None]:
 
 
 def unreadable_header(source: str, part: Part) -> ApiError | None:
-    """Return the error (1300) of a header field that cannot be one line, whatever the data is."""
-    if part.kind == "header" and "{{" not in source and _LINE_END.search(source):
-        return bad_format(f"the {part.header} header must be one line without control characters")
+    """Return the error (1300) of a header field that no message can hold, whatever the data is."""
+    return _fixed_header_fault(part.header, source) if part.kind == "header" else None
+
+
+def check_fixed_headers(content: Content) -> None:
+    """Raise 1300 for a header that no message can hold, unless a template makes its value."""
+    reply_to = {REPLY_TO: content.reply_to} if content.reply_to else {}
+    for name, value in (reply_to | (content.headers or {})).items():
+        if fault := _fixed_header_fault(name, value):
+            raise fault
+
+
+def check_reply_to(value: str, path: str) -> None:
+    """Raise 1300 unless a value without templates is a list of addresses; ``path`` names it."""
+    if fault := _reply_to_fault(value, path):
+        raise fault
+
+
+def _fixed_header_fault(name: str, source: str) -> ApiError | None:
+    if "{{" in source:
+        return None
+    if _LINE_END.search(source):
+        return bad_format(f"the {name} header must be one line")
+    if name == REPLY_TO:
+        return _reply_to_fault(source, "content.reply_to")
+    if name == FROM or not _is_field_name(name):  # From is checked when the content is sent
+        return None
+    try:
+        encode_header(name, source)
+    except HeaderError as fault:
+        return bad_format(str(fault))
     return None
+
+
+def _reply_to_fault(value: str, path: str) -> ApiError | None:
+    if not value.strip() or read_mailboxes(value):
+        return None
+    return bad_format(f"field '{path}' is not a list of email addresses")
 
 
 def bad_message(fault: MessageError) -> ApiError:

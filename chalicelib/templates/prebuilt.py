@@ -1,9 +1,9 @@
 """Fill in the templates of a pre-built message (``email_rfc822``).
 
 Substitution happens in the top-level header fields and in the first text/plain, text/html and
-text/x-amp-html part that is no attachment (spec 2.2, RFC822 rule 1); all other bytes stay as they
-are. ``Content-Type`` and ``Content-Transfer-Encoding`` say how to read the message and are never
-filled in.
+text/x-amp-html part that is no attachment (spec 2.2, RFC822 rule 1), unless its author has signed
+it. ``Content-Type`` and ``Content-Transfer-Encoding`` say how to read the message and are never
+filled in. All other parts stay as they are.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.mail_format import mime_tree, rfc822, text_parts
+from chalicelib.mail_format import armor, mime_tree, rfc822, text_parts
 from chalicelib.mail_format.rfc822 import Field, MessageError
+from chalicelib.mail_format.seven_bit import seven_bit
+from chalicelib.mail_format.signed_parts import is_sealed
 from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, header
 from chalicelib.templates.header_source import field_of, source_of
 
@@ -31,7 +33,7 @@ _Fill = Callable[[str, Part], str]
 class TextPart:
     """A text of the message: what kind of part it is, where, and its source.
 
-    ``is_sealed``: it is covered by a signature that a change would break.
+    ``is_sealed``: it is covered by a signature that a change would break, so it is no template.
     """
 
     kind: Part
@@ -39,25 +41,34 @@ class TextPart:
     source: str
     is_sealed: bool
 
+    @property
+    def has_tag(self) -> bool:
+        """Whether the text is a template."""
+        return TAG in self.source and not self.is_sealed
+
 
 class PrebuiltContent:
     """A message whose parts are templates. Raises ``MessageError`` when spec 2.2 forbids it.
 
     ``as_given``: it is no template, but came finished and is sent as it is. Then only its header
-    section must be well-formed, and parts that cannot be read are not changed.
+    section must be well-formed, and parts that cannot be read are not changed. Either kind is
+    brought into the form that every host takes (``mail_format.seven_bit``).
     """
 
     def __init__(self, message: bytes, *, as_given: bool = False) -> None:
-        self._message = message if as_given else rfc822.normalise(message)
+        self._as_given = as_given
+        message = message if as_given else rfc822.normalise(message)
+        rfc822.split(message)
+        tree = mime_tree.readable_tree(message) if as_given else rfc822.check(message)
+        self._message, self._tree = self._seven_bit(message, tree)
         self.fields, _ = rfc822.split(self._message)
-        self._tree = self._readable_tree() if as_given else rfc822.check(self._message)
-        texts = [self._text(part, as_given) for part in text_parts.find(self._tree)]
+        texts = [self._text(part) for part in text_parts.find(self._tree)]
         self.texts = [text for text in texts if text]
 
     def filled(self, fill: _Fill) -> bytes:
         """Return the message with ``fill`` applied to every part that has a tag."""
         fields = self.filled_fields(fill)
-        texts = [(t, fill(t.source, t.kind)) for t in self.texts if TAG in t.source]
+        texts = [(t, fill(t.source, t.kind)) for t in self.texts if t.has_tag]
         return self.assembled(fields, texts)
 
     def filled_fields(self, fill: _Fill, only: str | None = None) -> list[Field]:
@@ -71,25 +82,43 @@ class PrebuiltContent:
         ]
 
     def assembled(self, fields: Sequence[Field], texts: Sequence[tuple[TextPart, str]]) -> bytes:
-        """Return the message with these header fields, and with other texts in some parts."""
+        """Return the message with these header fields, and with other texts in some parts.
+
+        Raises ``MessageError`` for a text that no host takes and that no header describes.
+        """
         places = [(part.place, text) for part, text in texts]
-        return text_parts.replaced(self._message, self._tree, fields, places)
+        return text_parts.replaced(
+            self._message, self._tree, fields, places, describes=self._as_given
+        )
 
-    def _readable_tree(self) -> list[mime_tree.Part]:
-        try:
-            return mime_tree.parse_tree(self._message)
-        except MessageError:
-            return []
+    def _seven_bit(
+        self, message: bytes, tree: list[mime_tree.Part]
+    ) -> tuple[bytes, list[mime_tree.Part]]:
+        """Return the message in the form that every host takes, and its parts.
 
-    def _text(self, place: mime_tree.Part, as_given: bool) -> TextPart | None:
+        Fields with tags are encoded when they are filled. The author of a template describes its
+        parts (spec 2.2, RFC822 rule 6).
+        """
+        keeps = (lambda _: False) if self._as_given else _is_template
+        converted = seven_bit(message, tree, keeps=keeps, describes=self._as_given)
+        return converted, tree if converted is message else mime_tree.readable_tree(converted)
+
+    def _text(self, place: mime_tree.Part) -> TextPart | None:
         try:
             source = text_parts.read(self._message, place)
         except MessageError:
-            if as_given:
+            if self._as_given:
                 return None
             raise
-        sealed = text_parts.is_sealed(place, self._tree, source)
+        # A transfer encoding may hide from the octets what the text shows
+        is_signed = any(block.is_signed_text for block in armor.blocks(source))
+        sealed = is_signed or is_sealed(self._message, place, self._tree)
         return TextPart(_KINDS[place.content_type], place, source, sealed)
+
+
+def _is_template(field: Field) -> bool:
+    name, raw = field
+    return name not in _HOW_TO_READ and source_of(name, raw) is not None
 
 
 def _filled_field(field: Field, fill: _Fill) -> Field:

@@ -38,11 +38,6 @@ def mark_all(content: Any) -> Any:
     return [mark_all(value) for value in content] if isinstance(content, list) else content
 
 
-def unmark(text: str) -> str:
-    """Return rendered text without marks, for text that no rewriter will process."""
-    return text.replace(MARK, "")
-
-
 def without_marks(text: str) -> tuple[str, Set[int]]:
     """Return text without marks, and the positions in it before which a mark stood."""
     first, *others = text.split(MARK)

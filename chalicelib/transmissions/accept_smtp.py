@@ -15,6 +15,7 @@ from chalicelib.events import stream
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.from_field import from_mailbox
 from chalicelib.mail_format.rfc822 import Field
+from chalicelib.mail_format.seven_bit import seven_bit_message
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
 from chalicelib.recipient_lists.stored_form import encode
@@ -77,12 +78,16 @@ def _check_metadata(message: SmtpMessage) -> None:
 
 
 def _read_fields(message: SmtpMessage) -> tuple[list[Field], bytes]:
-    """Return the header fields that all recipients get, and the body."""
+    """Return the header fields that all recipients get, and the body, as every host takes them."""
     try:
-        fields, body = rfc822.split(message.data)
-        return copies.with_visible_copies(fields, message.copies.cc), body
+        data = seven_bit_message(message.data)
+        fields, body = rfc822.split(data)
+        fields = copies.with_visible_copies(fields, message.copies.cc)
     except ValueError as fault:  # rfc822.MessageError and headers.HeaderError are
         raise bad_format(str(fault)) from None
+    if len(data) > (most := settings().max_message_bytes):
+        raise bad_format(f"the message has {len(data)} bytes as it is sent, over {most}")
+    return fields, body
 
 
 def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) -> Transmission:

@@ -18,7 +18,7 @@ from chalicelib.core.errors import (
 )
 from chalicelib.core.fields import Body
 from chalicelib.core.settings import settings
-from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
+from chalicelib.mail_format.files import Attachment, InlineImage, MimeError
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
 from chalicelib.templates.content import FromAddress
@@ -129,6 +129,8 @@ def read_request(data: Any) -> TransmissionRequest:
         raise error
     if request.override.list_id:
         check_list_id(request.override.list_id)
+    if request.override.reply_to:
+        parts.check_reply_to(request.override.reply_to, "override.reply_to")
     _check_content(request.content)
     if request.content.stored_id and request.options.perform_substitutions is False:
         raise invalid_combination(
@@ -197,6 +199,7 @@ def _check_content(content: Content) -> None:
         return
     parts.check_complete(content)
     parts.check_header_names(content.headers or {})
+    parts.check_fixed_headers(content)
     check_files(content.attachments, content.inline_images)
 
 

@@ -15,12 +15,11 @@ from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError, sandbox_template_changed
-from chalicelib.mail_format import rfc822
-from chalicelib.mail_format.from_field import from_text
+from chalicelib.mail_format.from_field import from_mailbox, from_text
 from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.templates.content import bad_message
 from chalicelib.templates.model import Template
-from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
+from chalicelib.templates.prebuilt import TAG, MessageError, PrebuiltContent
 from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import Json, Transmission
@@ -45,14 +44,23 @@ class ResolvedContent:
 
     @property
     def sender(self) -> str | Json:
-        """Return the From as it was written; raises 422 for a malformed pre-built message."""
+        """Return the From as it was written, empty if a pre-built message has not exactly one.
+
+        Raises 422 for a malformed pre-built message.
+        """
         if not self.raw:
             return self.content["from"]
         try:
-            PrebuiltContent(self.raw)
-            return from_text(rfc822.split(rfc822.normalise(self.raw))[0])
+            fields = PrebuiltContent(self.raw).fields
         except MessageError as fault:
             raise bad_message(fault) from None
+        text = from_text(fields)
+        if TAG in text:
+            return text
+        try:
+            return from_mailbox(fields).email
+        except ValueError:
+            return ""
 
 
 def find_content(

@@ -10,7 +10,7 @@ from tests.bench.timing import rates
 SAMPLES = {
     "newsletter, 7bit": newsletter(""),
     "newsletter, quoted-printable": newsletter(),
-    "newsletter, base64": Sample(
+    "newsletter, Japanese": Sample(
         "日本語", "日本語のメール。\n" * 200, "<p>日本語のメール</p>\n" * 500
     ),
     "notice, 7bit": notice(""),

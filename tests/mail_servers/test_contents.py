@@ -17,13 +17,15 @@ from tests.mail_servers.postfix import Postfix
 from tests.mail_servers.proxy import Proxy
 
 _BYTES = bytes(number for number in range(1, 256) if number not in b"\r\n")
+_ASCII = _BYTES[:125]
+EIGHT_BIT = _BYTES + b"\r\n." + _BYTES + b"\r\n"
 BODIES = {
     "empty": b"",
     "dots": b".\r\n..\r\n.dot\r\n\r\n.\r\n.",
     "no end of the last line": b"one\r\ntwo",
     "line ends of other systems": b"one\ntwo\rthree\r\n",
     "a line of 900": b"x" * 900 + b"\r\n",
-    "any byte but NUL": _BYTES + b"\r\n." + _BYTES + b"\r\n",
+    "any character of ASCII but NUL": _ASCII + b"\r\n." + _ASCII + b"\r\n",
     "several writes": b".A line that starts with a dot\r\n" * 5_000,
 }
 PLACES = [
@@ -62,12 +64,34 @@ def test_every_content_arrives_unchanged_over_one_connection(
 ) -> None:
     messages = [message(body) for body in BODIES.values()]
     messages.append(message(sender=""))
-    messages.append(message(header="X-Name: Jörg\r\n".encode()))
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
         outcomes = [transport.deliver(each, commit_at_once) for each in messages]
         assert [type(each) for each in outcomes] == [Delivered] * len(messages), outcomes
         for each in messages:
             assert_stored(mailbox, each)
+
+
+WITHOUT_8BITMIME = ["postfix bare", "postfix no 8bitmime"]
+
+
+@pytest.mark.parametrize("place", [each for each in PLACES if each not in WITHOUT_8BITMIME])
+def test_content_beyond_ascii_arrives_unchanged(request: pytest.FixtureRequest, place: str) -> None:
+    original = message(EIGHT_BIT)
+    with place_of(request, place) as (port, mailbox), mx(port) as transport:
+        assert isinstance(transport.deliver(original, commit_at_once), Delivered)
+        assert_stored(mailbox, original)
+
+
+@pytest.mark.parametrize("place", WITHOUT_8BITMIME)
+def test_content_beyond_ascii_fails_where_8bitmime_is_not_offered(
+    request: pytest.FixtureRequest, place: str
+) -> None:
+    original = message(EIGHT_BIT)
+    with place_of(request, place) as (port, mailbox), mx(port) as transport:
+        outcome = transport.deliver(original, commit_at_once)
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, outcome.bounce_class) == (554, 40)
+        assert mailbox.copies(original) == []
 
 
 @pytest.mark.parametrize("place", ["postfix all extensions", "exim plain"])
@@ -85,7 +109,8 @@ def test_long_lines_arrive_unbroken(
 def test_an_address_beyond_ascii_is_delivered_where_smtputf8_is_offered(
     request: pytest.FixtureRequest, place: str
 ) -> None:
-    original = message(recipient="jörg@inbox.test", sender="änne@sender.test")
+    header = "Reply-To: jörg@inbox.test\r\n".encode()
+    original = message(recipient="jörg@inbox.test", sender="änne@sender.test", header=header)
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
         assert isinstance(transport.deliver(original, commit_at_once), Delivered)
         assert_stored(mailbox, original)
@@ -95,12 +120,14 @@ def test_an_address_beyond_ascii_is_delivered_where_smtputf8_is_offered(
 def test_an_address_beyond_ascii_fails_where_smtputf8_is_not_offered(
     request: pytest.FixtureRequest, place: str
 ) -> None:
-    original = message(recipient="jörg@inbox.test")
+    header = "Reply-To: jörg@inbox.test\r\n".encode()
+    messages = {553: message(recipient="jörg@inbox.test"), 554: message(header=header)}
     with place_of(request, place) as (port, mailbox), mx(port) as transport:
-        outcome = transport.deliver(original, commit_at_once)
-        assert isinstance(outcome, Failed)
-        assert (outcome.code, outcome.bounce_class) == (553, 10)
-        assert mailbox.copies(original) == []
+        for code, original in messages.items():
+            outcome = transport.deliver(original, commit_at_once)
+            assert isinstance(outcome, Failed)
+            assert (outcome.code, outcome.bounce_class) == (code, 40)
+            assert mailbox.copies(original) == []
 
 
 def test_submission_by_dovecot_with_a_login_reaches_the_next_server(

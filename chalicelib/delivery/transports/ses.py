@@ -28,6 +28,7 @@ from chalicelib.core.bounce_classes import (
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.transports.smtp_envelope import letters_failure
 
 _REFUSALS: dict[str, tuple[type[Retry] | type[Failed], int, str, int]] = {
     "TooManyRequestsException": (Retry, 454, "4.4.5", TRANSIENT_FAILURE),
@@ -40,6 +41,9 @@ _REFUSALS: dict[str, tuple[type[Retry] | type[Failed], int, str, int]] = {
     "MessageRejected": (Failed, 554, "5.6.0", GENERIC_BOUNCE),
     "BadRequestException": (Failed, 554, "5.6.0", GENERIC_BOUNCE),
 }
+
+#: What SES passes on: it takes no local part beyond ASCII
+_EXTENSIONS = frozenset({"8BITMIME"})
 
 
 class SesClient(Protocol):
@@ -59,14 +63,18 @@ class SesTransport:
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once; the whole request is the step to be committed."""
-        return commit(lambda: self._send(message))
+        sender, recipient = _in_a_labels(message.sender), _in_a_labels(message.recipient)
+        if failure := letters_failure(message.data, sender, recipient, _EXTENSIONS):
+            return failure
+        return commit(lambda: self._send(message, sender, recipient))
 
     def close(self) -> None:
         """Do nothing: the client keeps its own connections."""
 
-    def _send(self, message: OutboundMessage) -> Outcome:
+    def _send(self, message: OutboundMessage, sender: str, recipient: str) -> Outcome:
+        request = self._request(message.data, sender, recipient)
         try:
-            response = self._client.send_email(**self._request(message))
+            response = self._client.send_email(**request)
         except ClientError as error:
             return _outcome_of(error)
         except (ConnectTimeoutError, ReadTimeoutError) as error:
@@ -75,16 +83,20 @@ class SesTransport:
             return Retry(421, internal("4.4.1", f"SES was not reached: {error}"), SOFT_BOUNCE)
         return Delivered(250, f"2.0.0 accepted by SES as {response['MessageId']}", tls="TLS")
 
-    def _request(self, message: OutboundMessage) -> dict[str, Any]:
+    def _request(self, data: bytes, sender: str, recipient: str) -> dict[str, Any]:
         request: dict[str, Any] = {
-            "Destination": {"ToAddresses": [in_a_labels(message.recipient) or message.recipient]},
-            "Content": {"Raw": {"Data": message.data}},
+            "Destination": {"ToAddresses": [recipient]},
+            "Content": {"Raw": {"Data": data}},
         }
-        if message.sender:
-            request["FeedbackForwardingEmailAddress"] = message.sender
+        if sender:
+            request["FeedbackForwardingEmailAddress"] = sender
         if self._configuration_set:
             request["ConfigurationSetName"] = self._configuration_set
         return request
+
+
+def _in_a_labels(address: str) -> str:
+    return in_a_labels(address) or address
 
 
 def _outcome_of(error: ClientError) -> Retry | Failed:

@@ -1,12 +1,11 @@
 """Make the SMTP commands and bytes that carry a message to a host (RFC 5321 3.3, 4.5.2).
 
-- A domain with characters beyond ASCII goes as A-labels (RFC 5890). A local part with such
-  characters, or a header with them, needs SMTPUTF8 (RFC 6531). An address requires the extension:
-  without it the message fails as `553 5.6.7`, bounce class 10 (Invalid Recipient), since this host
-  will never accept the address. For a header the extension is requested if the host offers it.
-- Content beyond ASCII is announced by BODY=8BITMIME (RFC 6152) if the host offers it, and is sent
-  unchanged if not: converting it would break the DKIM signature, and hosts without the extension
-  are 8-bit clean all the same.
+- A domain with characters beyond ASCII goes as A-labels (RFC 5890).
+- What a host without an extension does not take fails there, and is never changed: the message is
+  signed. A local part of an address beyond ASCII, in the envelope or in the header, needs SMTPUTF8
+  (RFC 6531); content beyond ASCII needs 8BITMIME (RFC 6152). Generation leaves such content only
+  where its author has signed it, or has not described it. The failure says nothing about the
+  recipient, whose next host may take it: its bounce class suppresses nobody.
 - A message larger than the host's SIZE (RFC 1870) fails here, before it is sent.
 - Line ends are CRLF on the wire whatever they are in the message: a bare CR or LF could be read as
   the end of a line, and so of the message, by the next host.
@@ -15,11 +14,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from chalicelib.core.addresses import in_a_labels
-from chalicelib.core.bounce_classes import ADMIN_FAILURE, INVALID_RECIPIENT, TOO_LARGE
+from chalicelib.core.bounce_classes import (
+    ADMIN_FAILURE,
+    GENERIC_BOUNCE,
+    INVALID_RECIPIENT,
+    TOO_LARGE,
+)
 from chalicelib.delivery.outcome import Failed, internal
 from chalicelib.delivery.transports import OutboundMessage
 
@@ -42,14 +46,13 @@ class Envelope:
 
 def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope | Failed:
     """Return the envelope of `message` for a host with these extensions, or why it has none."""
-    sender, recipient = _on_the_wire(message.sender), _on_the_wire(message.recipient)
+    sender, recipient = on_the_wire(message.sender), on_the_wire(message.recipient)
     if recipient is None or not recipient:
         return Failed(553, internal("5.1.3", "not a usable recipient address"), INVALID_RECIPIENT)
     if sender is None:
         return Failed(553, internal("5.1.7", "not a usable sender address"), ADMIN_FAILURE)
-    if "SMTPUTF8" not in extensions and not (sender.isascii() and recipient.isascii()):
-        text = "the address needs SMTPUTF8, which the remote host does not offer"
-        return Failed(553, internal("5.6.7", text), INVALID_RECIPIENT)
+    if failure := letters_failure(message.data, sender, recipient, extensions):
+        return failure
     limit = extensions.get("SIZE", "")
     if _SIZE.fullmatch(limit) and 0 < int(limit) < len(message.data):
         text = f"{len(message.data)} bytes are more than the {limit} that the remote host takes"
@@ -57,6 +60,32 @@ def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope |
     parameters = _parameters(message.data, extensions, sender, recipient)
     return Envelope(
         f"MAIL FROM:<{sender}>{parameters}\r\n".encode(), f"RCPT TO:<{recipient}>\r\n".encode()
+    )
+
+
+def letters_failure(
+    data: bytes, sender: str, recipient: str, extensions: Container[str]
+) -> Failed | None:
+    """Return why a host with these extensions does not take the letters of a message.
+
+    ``None``: it takes them. The addresses are as on the wire.
+    """
+    if "SMTPUTF8" in extensions:  # such a host takes 8-bit content as well (RFC 6531 3.1)
+        return None
+    if not (sender.isascii() and recipient.isascii()):
+        return _lacking(553, "5.6.7", "the address needs SMTPUTF8")
+    if data.isascii():
+        return None
+    if not _header_of(data).isascii():
+        return _lacking(554, "5.6.9", "an address in the header needs SMTPUTF8")
+    if "8BITMIME" not in extensions:
+        return _lacking(554, "5.6.3", "content that may not be encoded needs 8BITMIME")
+    return None
+
+
+def _lacking(code: int, status: str, text: str) -> Failed:
+    return Failed(
+        code, internal(status, f"{text}, which the remote host does not offer"), GENERIC_BOUNCE
     )
 
 
@@ -95,7 +124,7 @@ def _header_of(data: bytes) -> bytes:
     return data if end < 0 else data[:end]
 
 
-def _on_the_wire(address: str) -> str | None:
+def on_the_wire(address: str) -> str | None:
     """Return the address with its domain in A-labels; None if it could break out of a command."""
     local, _, domain = address.rpartition("@")
     unsafe = _UNSAFE_QUOTED if local.startswith('"') and local.endswith('"') else _UNSAFE

@@ -226,8 +226,8 @@ class _Opening:
             raise SessionFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
 
     def _say(self, command: str) -> Reply:
-        self._wire.send(f"{command}\r\n".encode(), self._options.timeouts.command)
-        return self._read()
+        data, timeouts = f"{command}\r\n".encode(), self._options.timeouts
+        return self._wire.send_or_hear(data, timeouts.command, timeouts.quit) or self._read()
 
     def _read(self) -> Reply:
         return self._wire.read_reply(self._options.timeouts.command)

@@ -156,7 +156,9 @@ class SmtpSession:
         replies: list[Reply] = []
         try:
             for group in groups:
-                self._wire.send(group, self._timeouts.command)
+                if refusal := self._send(group, self._timeouts.command):
+                    self.abandon()
+                    return [*replies, refusal]
                 self._wire.acknowledge_at_once()
                 for _ in range(len(commands) // len(groups)):
                     replies.append(self._read())
@@ -168,18 +170,20 @@ class SmtpSession:
             self.abandon()
         return replies
 
-    def _send_head(self, head: memoryview) -> Failed | None:
+    def _send_head(self, head: memoryview) -> Retry | Failed | None:
         """Send all but the last piece; a host that hangs up meanwhile may have said why."""
-        try:
-            self._wire.send(head, self._timeouts.data)
+        reply = self._send(head, self._timeouts.data)
+        if reply is None:
             return None
-        except ConnectionLost as error:
-            with contextlib.suppress(ConnectionLost):
-                refusal = self._refusal(self._wire.read_reply(self._timeouts.quit))
-                if isinstance(refusal, Failed):
-                    self.abandon()
-                    return refusal
-            raise error
+        self.abandon()
+        return self._refusal(reply)
+
+    def _send(self, data: bytes | memoryview, seconds: float) -> Reply | None:
+        """Send data; return the refusal with which the host hung up, if it did."""
+        reply = self._wire.send_or_hear(data, seconds, self._timeouts.quit)
+        if reply and reply.code == _CLOSING:
+            raise _Closing(reply)
+        return reply
 
     def _read(self) -> Reply:
         reply = self._wire.read_reply(self._timeouts.command)
@@ -197,9 +201,12 @@ class SmtpSession:
 
     def _finish(self, tail: bytes) -> Outcome:
         """Send the last piece with the dot, and return the outcome."""
+        timeouts = self._timeouts
         try:
-            self._wire.send(tail + b".\r\n", self._timeouts.command)
-            reply = self._wire.read_reply(self._timeouts.final)
+            refusal = self._wire.send_or_hear(tail + b".\r\n", timeouts.command, timeouts.quit)
+            if refusal:
+                return self._refusal(refusal)
+            reply = self._wire.read_reply(timeouts.final)
             if 300 <= reply.code < 400:
                 raise ConnectionLost(f"the remote host answered {reply.code} out of turn")
         except ConnectionLost as error:

@@ -14,6 +14,7 @@ import re
 import select
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
@@ -107,6 +108,23 @@ class SmtpWire:
             raise ReplyTimeout("the remote host stopped reading") from error
         except OSError as error:
             raise ConnectionLost(_text_of(error)) from error
+
+    def send_or_hear(
+        self, data: bytes | memoryview, seconds: float, last_seconds: float
+    ) -> Reply | None:
+        """Send all of `data`; return why the host hung up meanwhile, if it said so.
+
+        Its last words are read for `last_seconds`. Raises ConnectionLost if it refused nothing.
+        """
+        try:
+            self.send(data, seconds)
+        except ConnectionLost as error:
+            with suppress(ConnectionLost):
+                reply = self.read_reply(last_seconds)
+                if reply.code >= 400:
+                    return reply
+            raise error
+        return None
 
     def read_reply(self, seconds: float) -> Reply:
         """Return the next reply, which must be complete within that many seconds."""

@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import Rendered, compose
-from chalicelib.mail_format.mime import Attachment, InlineImage
+from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.template_language.chunks import literal
 from tests.unit.generation.examples import INJECTED
 
@@ -122,8 +122,13 @@ def test_text_beyond_ascii_is_encoded() -> None:
         ({"email": "r@x.test", "header_to": "p@x.test", "name": "Bo"}, "Bo <p@x.test>"),
         ({"email": "r@x.test", "header_to": "Al <p@x.test>"}, "Al <p@x.test>"),
         ({"email": "r@x.test", "header_to": "p@x.test, Al <q@x.test>"}, "p@x.test, Al <q@x.test>"),
-        ({"email": "r@x.test", "header_to": "undisclosed"}, "undisclosed"),
-        ({"email": "r@x.test", "header_to": "a, b"}, "a, b"),
+        ({"email": "r@x.test", "header_to": " <p@x.test> ", "name": "Bo"}, "Bo <p@x.test>"),
+        ({"email": "r@x.test", "header_to": "Al <p@x.test>", "name": "Bo"}, "Al <p@x.test>"),
+        (
+            {"email": "r@x.test", "header_to": "p@x.test, Al <q@x.test>", "name": "Bo"},
+            "p@x.test, Al <q@x.test>",
+        ),
+        ({"email": "r@x.test", "header_to": '"D, Al" <p@x.test>'}, '"D, Al" <p@x.test>'),
         ({"email": "r@x.test", "header_to": "", "name": ""}, "r@x.test"),
     ],
 )
@@ -131,11 +136,27 @@ def test_the_to_header_shows_the_address_in_header_to(to: dict[str, str], view: 
     assert f"\r\nTo: {view}\r\n".encode() in built(to)
 
 
+@pytest.mark.parametrize("visible", ["undisclosed", "a, b", "p@x.test, q"])
+def test_a_stored_header_to_without_addresses_does_not_count(visible: str) -> None:
+    to = {"email": "r@x.test", "name": "Bo", "header_to": visible}
+    assert b"\r\nTo: Bo <r@x.test>\r\n" in built(to)
+
+
 @pytest.mark.spec("2.2-t6")
-@pytest.mark.parametrize("data", ["b@b.test", "Bo <b@b.test>", "b@b.test, c@c.test"])
-def test_the_reply_to_is_written_as_given(data: str) -> None:
+@pytest.mark.parametrize(
+    "data",
+    ["b@b.test", "Bo <b@b.test>", "b@b.test, c@c.test", "b@b.test, Cy <c@c.test>, d@d.test"],
+)
+def test_the_reply_to_is_written_with_all_its_addresses(data: str) -> None:
     assert f"\r\nReply-To: {data}\r\n".encode() in built(reply_to=data)
     assert b"Reply-To" not in built()
+    assert b"Reply-To" not in built(reply_to=" ")
+
+
+@pytest.mark.parametrize("data", ["nobody", "b@b.test, c", "<>"])
+def test_a_reply_to_that_is_no_address_is_a_fault(data: str) -> None:
+    with pytest.raises(ValueError, match=f"Reply-To: '{data}' is not a list of addresses"):
+        built(reply_to=data)
 
 
 @pytest.mark.parametrize(
@@ -147,11 +168,11 @@ def test_the_reply_to_is_written_as_given(data: str) -> None:
         {"headers": {"X-A\r\nBcc": "x"}},
         {"sender": Mailbox("a@b.test", "A\r\nBcc: x")},
         {"to": {"email": "r@x.test", "name": "B\nC"}},
-        {"to": {"email": "r@x.test", "header_to": "p@x.test\r\nBcc: x"}},
+        {"reply_to": "a@b.test,\r\n c@d.test"},
     ],
 )
 def test_no_value_can_start_another_header(fields: Any) -> None:
-    with pytest.raises(ValueError, match=r"header|address|control"):
+    with pytest.raises(ValueError, match=r"header|address"):
         built(**fields)
 
 

@@ -328,7 +328,7 @@ class TestFailures:
             ({"content": INLINE | {"text": "{{"}}, "part text"),
             ({"content": INLINE | {"subject": "{{end}}"}}, "header Subject"),
             ({"content": INLINE | {"from": "{{n}}"}}, "invalid address"),
-            ({"content": INLINE | {"headers": {"X-A": "{{n}}"}}}, "control character"),
+            ({"content": INLINE | {"headers": {"X-A": "{{n}}"}}}, "must be one line"),
             ({"content": {}, "raw": b"Subject: x\r\n\r\nx"}, "From"),
             ({"content": {}, "substitute": True, "raw": b"no header\r\n\r\nx"}, "header"),
             (

@@ -7,7 +7,12 @@ from email.policy import default
 
 import pytest
 
-from chalicelib.mail_format.address_list import address_list_field, read_addresses
+from chalicelib.core.addresses import Mailbox
+from chalicelib.mail_format.address_list import (
+    address_list_field,
+    read_addresses,
+    read_mailboxes,
+)
 from chalicelib.mail_format.headers import Address, HeaderError
 from tests.unit.linear_time import assert_linear
 
@@ -38,7 +43,10 @@ def usual_recursion_limit() -> Iterator[None]:
 @pytest.mark.parametrize("deep", ["(", ":", "a:", "(" * 9 + ")"])
 def test_a_list_nested_without_end_is_one_mailbox_without_an_address(deep: str) -> None:
     assert read_addresses([deep * 5_000 + "a@b.test"]) == [Address(None, "")]
-    assert address_list_field("To", deep * 5_000).startswith(b"To:")
+    assert read_mailboxes(deep * 5_000 + "a@b.test") == []
+    assert address_list_field("To", deep * 90).startswith(b"To:")
+    with pytest.raises(HeaderError, match="no blank or comma"):
+        address_list_field("To", deep * 5_000)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +73,61 @@ def test_names_are_encoded_separately_from_addresses(
 
 def test_a_value_that_is_not_a_list_is_encoded_as_text() -> None:
     assert address_list_field("To", "undisclosed") == b"To: undisclosed\r\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "mailboxes"),
+    [
+        ("a@b.test", [Mailbox("a@b.test")]),
+        ("  <a@b.test> ", [Mailbox("a@b.test")]),
+        ("Doe, Ann <a@b.test>", [Mailbox("a@b.test", "Doe, Ann")]),
+        ("a@b.test, C <c@d.test>", [Mailbox("a@b.test"), Mailbox("c@d.test", "C")]),
+        ("A <a@b.test>,c@d.test,", [Mailbox("a@b.test", "A"), Mailbox("c@d.test")]),
+        ('"D, A" <a@b.test>, c@d.test', [Mailbox("a@b.test", "D, A"), Mailbox("c@d.test")]),
+        (
+            "=?utf-8?B?Wm/Dqw==?= <z@e.test>, c@d.test",
+            [Mailbox("z@e.test", "Zoë"), Mailbox("c@d.test")],
+        ),
+        ("team: a@b.test, c@d.test;", [Mailbox("a@b.test"), Mailbox("c@d.test")]),
+        ("jörg@b.test, ü@bücher.test", [Mailbox("jörg@b.test"), Mailbox("ü@bücher.test")]),
+    ],
+)
+def test_a_list_of_valid_addresses_is_read_whole(value: str, mailboxes: list[Mailbox]) -> None:
+    assert read_mailboxes(value) == mailboxes
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "",
+            " ",
+            "undisclosed",
+            "a, b",
+            "undisclosed-recipients:;",
+            "a@b.test, c",
+            "a@b.test c@d.test",
+        ),
+        *(
+            "Ann",
+            "a@b",
+            "Doe, Ann <a@b.test>, c@d.test",
+            "a@b.test,,c@d.test",
+            "a@b.test; c@d.test",
+        ),
+        *("a@b.test\r\nBcc: c@d.test", "a@b.test,\n c@d.test", "a@b.test>", "@b.test"),
+        *("A\nB <a@b.test>", "A\r\n <a@b.test>", "=?utf-8?Q?A=0AB?= <a@b.test>, c@d.test"),
+    ],
+)
+def test_a_list_with_anything_but_valid_addresses_is_none(value: str) -> None:
+    assert read_mailboxes(value) == []
+
+
+@pytest.mark.parametrize(
+    "piece", ["a@b.test,", "Zoë <z@e.test>,", '"', "<", "(a)", "[", "\\", "=?a?b?c?="]
+)
+def test_hostile_lists_of_senders_take_linear_time(piece: str) -> None:
+    assert_linear(read_mailboxes, piece * 20_000)
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])

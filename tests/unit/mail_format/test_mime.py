@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from chalicelib.dkim.canonicalization import relaxed_body, split_message
 from chalicelib.mail_format import mime
 from chalicelib.mail_format.content_ids import content_id
+from chalicelib.mail_format.files import Attachment, InlineImage, MimeError
 from chalicelib.mail_format.headers import encode_header
-from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
 from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
 HEADERS = [b"From: a@example.test\r\n", b"Subject: x\r\n"]

@@ -133,50 +133,24 @@ def test_no_line_of_a_text_is_taken_for_a_delimiter() -> None:
     assert len(tree_of(changed)) == len(tree_of(MIXED))
 
 
-SIGNED = b"""\
-From: a@b.test
-Content-Type: multipart/mixed; boundary=o
-
---o
-Content-Type: multipart/signed; boundary=s; micalg=pgp-sha1; protocol="x/y"
-
---s
-Content-Type: text/plain
-
-signed
---s
-Content-Type: application/pgp-signature
-
-x
---s--
---o
-Content-Type: text/html
-
-<p>
---o--
-""".replace(b"\n", b"\r\n")
+PLAIN = single(b"Subject: x\r\n", b"plain")
 
 
-def test_parts_under_a_signature_are_sealed() -> None:
-    tree = tree_of(SIGNED)
-    plain, html = text_parts.find(tree)
-    assert text_parts.is_sealed(plain, tree, "signed")
-    assert not text_parts.is_sealed(html, tree, "<p>")
-
-
-@pytest.mark.parametrize(
-    ("charset", "letter", "sealed"),
-    [("iso-8859-1", "ü", True), ("iso-8859-1", "u", False), ("utf-8", "ü", False)],
-)
-def test_a_signed_text_that_would_get_another_charset_is_sealed(
-    charset: str, letter: str, sealed: bool
-) -> None:
-    text = (
-        f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{letter}\n-----BEGIN PGP SIGNATURE-----\n\n"
-        "iHU=\n-----END PGP SIGNATURE-----\n"
-    )
-    head = f"From: a@b.test\r\nContent-Type: text/plain; charset={charset}\r\n\r\n".encode()
-    tree = tree_of(head + text.encode(charset))
+@pytest.mark.spec("2.2-r6")
+def test_a_message_without_content_headers_gets_none_where_it_may_not_be_described() -> None:
+    tree = tree_of(PLAIN)
+    fields = rfc822.split(PLAIN)[0]
     (part,) = text_parts.find(tree)
-    assert text_parts.is_sealed(part, tree, text) is sealed
-    assert not text_parts.is_sealed(part, tree, letter)
+    changed = text_parts.replaced(PLAIN, tree, fields, [(part, "Grüße\n\0b")], describes=False)
+    assert changed == single(b"Subject: x\r\n", "Grüße\r\nb".encode())
+    described = parsed(text_parts.replaced(PLAIN, tree, fields, [(part, "Grüße")]))
+    assert described.get_content() == "Grüße"
+
+
+def test_a_text_beyond_ascii_is_quoted_printable_whatever_its_script() -> None:
+    changed = parsed(with_texts(MIXED, "漢字の本文", "<i>漢字</i>"))
+    for kind, text in (("plain", "漢字の本文"), ("html", "<i>漢字</i>")):
+        body = changed.get_body((kind,))
+        assert body is not None
+        assert body["Content-Transfer-Encoding"] == "quoted-printable"
+        assert body.get_content().strip() == text

@@ -1,6 +1,6 @@
 import quopri
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 
 import pytest
 from hypothesis import example, given
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from chalicelib.mail_format.transfer_encoding import (
     encode_text,
     is_base64,
+    is_seven_bit,
     normalise_newlines,
     quoted_printable,
     wrap_base64,
@@ -30,7 +31,7 @@ QP_LINE = re.compile(rb"(?:[ -<>-~\t]|=[0-9A-F]{2})*=?")
         (f"x\n{'x' * 999}\nx", "quoted-printable"),
         ("nul \0", "quoted-printable"),
         ("Grüße aus dem Süden", "quoted-printable"),
-        ("日本語のメール、よろしく", "base64"),
+        ("日本語のメール、よろしく", "quoted-printable"),
         ("<p>日本</p>" + "x" * 50, "quoted-printable"),
     ],
 )
@@ -44,7 +45,7 @@ def test_each_text_gets_the_first_encoding_that_suits_it(text: str, encoding: st
 @given(BODY)
 def test_every_body_decodes_to_its_text_with_crlf(text: str) -> None:
     encoding, body = encode_text(text)
-    decode = {"7bit": bytes, "quoted-printable": quopri.decodestring, "base64": b64decode}
+    decode = {"7bit": bytes, "quoted-printable": quopri.decodestring}
     expected = re.sub("\r\n|\r|\n", "\r\n", text).encode()
     assert decode[encoding](body) == expected
     longest = 998 if encoding == "7bit" else 76
@@ -64,6 +65,21 @@ def test_quoted_printable_keeps_every_rule_of_its_rfc(text: str) -> None:
         assert len(line) <= 76
         assert QP_LINE.fullmatch(line)
         assert not line.endswith((b" ", b"\t"))
+
+
+@pytest.mark.parametrize(
+    ("data", "fits"),
+    [
+        (b"", True),
+        (b"x" * 998 + b"\r\n" + b"x" * 998, True),
+        (b"x\r\n" + b"x" * 999, False),
+        (b"x\0", False),
+        (b"\x80", False),
+        (b"\x01\x0b\x1b\x7f", True),
+    ],
+)
+def test_what_every_host_takes_is_seven_bit(data: bytes, fits: bool) -> None:
+    assert is_seven_bit(data) is fits
 
 
 @pytest.mark.spec("2.2-r3")

@@ -40,7 +40,9 @@ NEARLY_GOOD: st.SearchStrategy[Any] = st.fixed_dictionaries(
             optional={
                 "email": st.sampled_from(["a@b.test", "ü@b.test", "a@b.test\t", "", None, 7]),
                 "name": st.sampled_from(["Ann", "Ünn\u00a0", "", "\x00", None, 7]),
-                "header_to": st.sampled_from(["Ann", "a\nb", None, []]),
+                "header_to": st.sampled_from(
+                    ["Ann", "a\nb", None, [], "", "c@d.test", " A <c@d.test>, e@f.test\t"]
+                ),
             },
         )
     },
@@ -83,6 +85,10 @@ def code_of(recipient: Any) -> str:
         (
             {"email": "a@b.test", "name": None, "header_to": "c@d.test", "x": 1},
             {"email": "a@b.test", "header_to": "c@d.test"},
+        ),
+        *(
+            ({"email": "a@b.test", "name": "Ann", "header_to": visible},) * 2
+            for visible in ("", " <c@d.test>", "C <c@d.test>", 'c@d.test, "E, F" <e@f.test>')
         ),
     ],
 )
@@ -141,6 +147,10 @@ def test_a_recipient_without_an_email_lacks_a_required_field(recipient: Any) -> 
         {"address": {"email": "a@b.test", "name": "Ann\r\nBcc: x@y.test"}},
         {"address": {"email": "a@b.test", "header_to": "x@y.test\nBcc: z@y.test"}},
         {"address": {"email": "a@b.test", "name": "\x00"}},
+        {"address": {"email": "a@b.test", "header_to": "undisclosed"}},
+        {"address": {"email": "a@b.test", "header_to": " "}},
+        {"address": {"email": "a@b.test", "header_to": "x@y.test, z"}},
+        {"address": {"email": "a@b.test", "name": "Ann", "header_to": "Ben <b@y>"}},
         {"address": "a@b.test", "tags": "a"},
         {"address": "a@b.test", "tags": ["a", 1]},
         {"address": "a@b.test", "metadata": []},

@@ -226,6 +226,7 @@ def test_a_message_gets_the_options_of_its_header() -> None:
         "initial_open": True,
         "transactional": True,
         "skip_suppression": True,
+        "inline_css": False,
         "ip_pool": "default",
     }
     assert [(each["email"], each.get("rcpt_type")) for each in chunk.recipients] == [

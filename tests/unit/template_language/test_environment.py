@@ -59,12 +59,12 @@ def test_syntax_of_jinja_and_python_is_refused(template: str) -> None:
 
 
 def test_text_that_is_syntax_in_other_languages_is_text() -> None:
-    text = "{% for x in y %} {# note #} ${x} <%= 1 %> {%endraw%} %s {0} \\n \x00 ''' \"\"\" \\"
+    text = "{% for x in y %} {# note #} ${x} <%= 1 %> {%endraw%} %s {0} \\n ''' \"\"\" \\"
     assert render(text + "{{n}}", DATA) == text + "1"
 
 
 def test_values_are_only_data_to_the_generated_code() -> None:
-    nasty = "'\"\\\n\r\u2028\ud800'''\"\"\"{}%s\x00"
+    nasty = "'\"\\\n\r\u2028\ud800'''\"\"\"{}%s\x01"
     assert render("{{{v}}}" + nasty + "{{{o['x']}}}", {"v": nasty, "o": {"x": nasty}}) == nasty * 3
 
 

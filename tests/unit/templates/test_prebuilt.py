@@ -151,11 +151,22 @@ def test_values_are_escaped_in_html_only() -> None:
     assert html.get_content().strip() == "&lt;i&gt;"
 
 
+@pytest.mark.spec("2.2-r6")
+def test_a_message_without_content_headers_gets_none() -> None:
+    raw = "Subject: s\n\nHello {{name}}\n"
+    assert render(raw, name="Jörg") == "Subject: s\r\n\r\nHello Jörg\r\n".encode()
+    long_lines = render(raw, name=("x" * 96 + " é ") * 90)
+    assert long_lines.startswith(b"Subject: s\r\n\r\nHello xxx")
+    assert max(map(len, long_lines.split(b"\r\n"))) <= 998
+    assert long_lines.decode().split() == raw.split()[:2] + ["Hello"] + ["x" * 96, "é"] * 90
+    with pytest.raises(MessageError, match="a Content-Type is missing"):
+        render(raw, name="x" * 999)
+
+
 @pytest.mark.parametrize(
-    "header",
-    ["", "Content-Type: text/plain\n", "Content-Type: text/plain; charset=us-ascii\n"],
+    "header", ["Content-Type: text/plain\n", "Content-Type: text/plain; charset=us-ascii\n"]
 )
-def test_a_plain_message_gets_content_headers_only_when_it_needs_them(header: str) -> None:
+def test_a_described_message_gets_more_content_headers_only_when_it_needs_them(header: str) -> None:
     raw = f"Subject: s\n{header}\nHello {{{{name}}}}\n"
     assert (
         render(raw, name="Bo") == f"Subject: s\n{header}\nHello Bo\n".replace("\n", "\r\n").encode()
@@ -183,7 +194,7 @@ def test_a_value_cannot_end_its_part_or_begin_another(boundary: str) -> None:
 
 
 def test_a_value_cannot_add_a_header() -> None:
-    with pytest.raises(ValueError, match="control character"):
+    with pytest.raises(ValueError, match="must be one line"):
         render("Subject: Hi {{name}}\n\nx", name="a\r\nBcc: all@example.test")
 
 
@@ -221,6 +232,30 @@ def test_any_value_reaches_the_reader_unchanged(name: str, body: str) -> None:
     expected = body.replace("\r\n", "\n").replace("\r", "\n")
     assert text.get_content().replace("\r\n", "\n").rstrip("\n") == f"[{expected}]"
     assert html.get_content().strip() == "end"
+
+
+@pytest.mark.parametrize(
+    "kind", ["multipart/signed; protocol=x/y; boundary=b", "multipart/mixed; boundary=b"]
+)
+def test_a_signed_part_is_no_template(kind: str) -> None:
+    text = "{{n}} {{if}} https://a.test"
+    if "mixed" in kind:
+        text = f"-----BEGIN PGP SIGNED MESSAGE-----\n\n{text}"
+    raw = f"Subject: {{{{n}}}}\nContent-Type: {kind}\n\n--b\n\n{text}\n--b\n\nx\n--b--\n"
+    expected = raw.replace("Subject: {{n}}", "Subject: N").replace("\n", "\r\n")
+    assert render(raw, n="N") == expected.encode()
+    sources: list[str] = []
+    PrebuiltContent(raw.encode()).filled(lambda source, _: sources.append(source) or source)
+    assert sources == ["{{n}}"]
+
+
+def test_a_header_is_filled_in_before_it_is_encoded() -> None:
+    raw = 'From: Zoë {{n or "x"}} <a@b.test>\nSubject: Grüße {{ n or "ü" }}\nX-A: ü\n\nx\n'
+    message = render(raw, n="Bö")
+    assert message.isascii()
+    assert read(message)["From"].addresses[0].addr_spec == "a@b.test"
+    assert read(message)["Subject"] == "Grüße Bö"
+    assert read(message)["X-A"] == "ü"
 
 
 class TestAsGiven:

@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.template_language import HTML, TEXT, Part, compile_part
 from chalicelib.tracking import literal_links
-from chalicelib.tracking.literal_links import mark, mark_all, unmark
+from chalicelib.tracking.literal_links import mark, mark_all
 from tests.unit.linear_time import assert_linear
 from tests.unit.tracking.examples import html, targets, text
 
@@ -78,11 +78,6 @@ def test_marked_sources_are_cached_and_the_cache_is_limited() -> None:
         mark(f"{number} {source}")
     assert mark("again http://a") == first
     assert literal_links._cache._size <= literal_links._CACHE_CHARACTERS
-
-
-def test_unmark_removes_all_marks() -> None:
-    source = "http://a {{x}} https://b"
-    assert unmark(mark(source)) == source
 
 
 def test_hostile_sources_take_linear_time() -> None:

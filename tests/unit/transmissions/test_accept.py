@@ -175,18 +175,24 @@ def test_a_domain_of_another_account_or_subaccount_is_refused() -> None:
         "a@b..c",
         "a@elsewhere.test, b@mail.example.test",
         "a@mail.example.test, b@elsewhere.test",
+        "a@mail.example.test, b <b@mail.example.test>",
+        "ceo@elsewhere.test; b <b@mail.example.test>",
+        "{{n}}, a@elsewhere.test <b@elsewhere.test>",
         "a@elsewhere.test <b@mail.example.test>, <c@mail.example.test>",
         {"email": "a@b.c, b@mail.example.test"},
     ],
 )
 def test_a_sender_without_a_domain_or_with_several_is_refused(sender: Any) -> None:
     assert refused_request(content(**{"from": sender})) == (400, "7001")
+    assert refused_request(body(override={"from": sender})) == (400, "7001")
 
 
 @pytest.mark.parametrize(
     "sender",
     [
         "a@mail.example.test",
+        "Doe, Ann <a@mail.example.test>",
+        '"a@elsewhere.test, Ann" <a@mail.example.test>',
         "a@MAIL.Example.TEST",
         "Ann <a@mail.example.test>",
         "Ann < a@mail.example.test > ",
@@ -255,11 +261,31 @@ class TestMessages:
             "From: a@elsewhere.test, b@mail.example.test\n",
             "From: a@mail.example.test\nFrom: ceo@elsewhere.test\n",
             "From: ceo@elsewhere.test\nFrom: a@mail.example.test\n",
+            "From: a@mail.example.test, b <b@mail.example.test>\n",
+            "From: Doe, Ann <a@mail.example.test>\n",
         ],
     )
     def test_the_from_of_a_pre_built_message_is_checked(self, sender: str) -> None:
         raw = RAW.replace("From: a@mail.example.test\n", sender)
         assert refused_request(body(content={"email_rfc822": raw})) == (400, "7001")
+
+    @pytest.mark.parametrize(
+        "sender", ["=?utf-8?Q?Doe=2C_a=40b?= <a@mail.example.test>", "Zoë <a@mail.example.test>"]
+    )
+    def test_the_from_of_a_pre_built_message_may_have_any_name(self, sender: str) -> None:
+        accepted(body(content={"email_rfc822": RAW.replace("a@mail.example.test", sender)}))
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            RAW.replace("Subject: s", "References: <" + "x" * 1000 + ">"),
+            RAW + "x" * 999,
+            RAW.replace("Subject", "Content-Type: multipart/signed; boundary=b\nSubject")
+            + f"--b\n\n{'x' * 999}\n--b--\n",
+        ],
+    )
+    def test_a_pre_built_message_that_no_host_takes_is_refused(self, raw: str) -> None:
+        assert refused_request(body(content={"email_rfc822": raw})) == (422, "3020")
 
 
 class TestTemplates:
@@ -281,6 +307,10 @@ class TestTemplates:
 
     def test_the_from_of_a_template_is_checked(self) -> None:
         self.make(**{"from": "a@elsewhere.test"})
+        assert refused_request(body(content={"template_id": "welcome"})) == (400, "7001")
+
+    def test_a_template_with_two_addresses_in_from_is_refused(self) -> None:
+        self.make(**{"from": "a@mail.example.test, b <b@mail.example.test>"})
         assert refused_request(body(content={"template_id": "welcome"})) == (400, "7001")
 
     @pytest.mark.spec("4.1-r8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+import email.policy
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +14,7 @@ from chalicelib.compliance import service as compliance
 from chalicelib.core import clock, queues
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.errors import ServiceError
+from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.worker import read_chunk
@@ -98,13 +101,52 @@ def test_a_message_is_queued_unchanged_after_its_trace_field() -> None:
         b"=?utf-8?q?Doe=2C_Ann?= <a@mail.example.test>",
         b'"Doe, Ann" <a@mail.example.test>',
         b"a@mail.example.test (Doe, Ann)",
-        "Zoë <a@mail.example.test>".encode(),
         b"\r\n a@mail.example.test",
     ],
 )
 def test_a_from_may_have_any_name(sender: bytes) -> None:
     send(b"From: " + sender + b"\r\n\r\nx")
     assert sender in only_chunk().transmission.raw
+
+
+def test_a_message_is_stored_in_the_form_that_every_host_takes() -> None:
+    html = "<p>Zoë</p>" * 300
+    send(f"From: Zoë <a@mail.example.test>\r\nX-A: {'x ' * 900}\r\n\r\n{html}".encode())
+    raw = only_chunk().transmission.raw
+    assert raw.isascii()
+    assert max(map(len, raw.split(b"\r\n"))) <= 998
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    assert message["From"] == "Zoë <a@mail.example.test>"
+    assert message["X-A"].split() == ["x"] * 900
+    assert message.get_content().strip() == html
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"References: <" + b"x" * 1000 + b">\r\n\r\nx",
+        b"Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\n%b\r\n--b--" % (b"x" * 999),
+        b"\r\n-----BEGIN PGP SIGNED MESSAGE-----\r\n\r\n" + b"x" * 999,
+        b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n" + b"x" * 999,
+    ],
+)
+def test_a_message_that_no_host_takes_is_refused(message: bytes) -> None:
+    assert refused_message(b"From: a@mail.example.test\r\n" + message) == (422, "1300")
+
+
+def test_a_message_that_grows_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_MESSAGE_BYTES", "5000")
+    settings.cache_clear()
+    message = b"From: a@mail.example.test\r\n\r\n" + "é\r\n".encode() * 900
+    assert len(message) < 5000
+    assert refused_message(message) == (422, "1300")
+
+
+@pytest.mark.parametrize(
+    "sender", [b"a@mail.example.test, b@mail.example.test", b"a@mail.example.test, B <b@x.test>"]
+)
+def test_a_from_with_two_addresses_is_refused(sender: bytes) -> None:
+    assert refused_message(b"From: " + sender + b"\r\n\r\nx") == (400, "7001")
 
 
 def test_an_ipv6_peer_is_an_address_literal() -> None:
@@ -164,7 +206,7 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
         ({"options": {"ip_pool": "none-such"}}, (422, "1300")),
         ({"options": {"dkim_key": "none-such"}}, (400, "1100")),
         ({"metadata": {"a": "x" * 10_240}}, (422, "2007")),
-        ({"copies": Copies(cc=[Mailbox("a@x.test", "a\vb")])}, (422, "1300")),
+        ({"copies": Copies(cc=[Mailbox("a@x.test", "a\nb")])}, (422, "1300")),
     ],
 )
 def test_options_that_cannot_be_met_are_refused(

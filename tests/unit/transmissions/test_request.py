@@ -338,6 +338,28 @@ def test_a_field_of_another_type_is_refused(data: Any) -> None:
     assert codes(data) == ["1300"]
 
 
+@pytest.mark.parametrize("reply_to", ["nobody", "a@b.test, c", "a@b.test\r\nBcc: c@d.test", "A <>"])
+def test_a_reply_to_that_is_no_address_is_refused(reply_to: str) -> None:
+    for path, data in (
+        ("content.reply_to", content(reply_to=reply_to)),
+        ("override.reply_to", body(override={"reply_to": reply_to})),
+    ):
+        (error,) = request_errors(data)
+        assert error["code"] == "1300"
+        assert path in error["description"] or "Reply-To header" in error["description"]
+
+
+@pytest.mark.parametrize("reply_to", ["a@b.test, C <c@d.test>", "{{n}}", "", "Doe, Ann <a@b.test>"])
+def test_a_reply_to_is_a_list_or_a_template(reply_to: str) -> None:
+    assert read_request(content(reply_to=reply_to)).content.reply_to == reply_to
+
+
+def test_a_header_that_no_message_can_hold_is_refused() -> None:
+    for value in ("a\r\nBcc: b@c.test", "<https://a.test/" + "x" * 1000 + ">"):
+        assert codes(content(headers={"List-Unsubscribe": value})) == ["1300"]
+        assert read_request(content(headers={"List-Unsubscribe": "{{n}}" + value}))
+
+
 @pytest.mark.spec("8-t5")
 @pytest.mark.spec("2.1-t5")
 @pytest.mark.spec("2.1-t6")

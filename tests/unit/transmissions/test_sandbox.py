@@ -74,9 +74,15 @@ def test_every_account_and_subaccount_can_send_the_sample(sender: Caller) -> Non
 
 
 @pytest.mark.spec("4.1-r10")
-@pytest.mark.parametrize("field", ["name", "header_to"])
-def test_the_to_header_of_a_sandbox_send_has_no_text_of_the_caller(field: str) -> None:
-    address = {"email": "ann@inbox.test", field: "Your prize: prizes.test"}
+@pytest.mark.parametrize(
+    "visible",
+    [
+        {"name": "Your prize: prizes.test"},
+        {"header_to": "Your prize: prizes.test <x@x.test>"},
+    ],
+)
+def test_the_to_header_of_a_sandbox_send_has_no_text_of_the_caller(visible: dict[str, str]) -> None:
+    address = {"email": "ann@inbox.test"} | visible
     accept(caller(), sandbox(recipients=[{"address": address}]))
     message = generated_message()
     assert b"\r\nTo: ann@inbox.test\r\n" in message

@@ -46,6 +46,28 @@ def test_an_international_domain_is_sent_in_a_labels() -> None:
     assert client.requests[0]["Destination"] == {"ToAddresses": ["b@xn--bcher-kva.example"]}
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"recipient": "us\u00e9r@example.net"},
+        {"sender": "us\u00e9r@example.net"},
+        {"data": "From: us\u00e9r@example.net\r\n\r\nx\r\n".encode()},
+    ],
+)
+def test_an_address_that_ses_does_not_take_fails_without_a_request(fields: Any) -> None:
+    client = FakeClient()
+    outcome = SesTransport(client).deliver(replace(MESSAGE, **fields), commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert outcome.bounce_class == 40
+    assert client.requests == []
+
+
+def test_eight_bit_content_is_sent() -> None:
+    client = FakeClient()
+    message = replace(MESSAGE, data="Subject: x\r\n\r\n\u00e9\r\n".encode())
+    assert SesTransport(client).deliver(message, commit_at_once).code == 250
+
+
 def outcome_of(error: Exception) -> Outcome:
     return SesTransport(FakeClient(error)).deliver(MESSAGE, commit_at_once)
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.core.bounce_classes import HARD
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.delivery.transports.smtp_envelope import Envelope, envelope_for, wire_data
@@ -60,17 +61,35 @@ def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
     assert envelope_for(message(), {"SIZE": limit}).__class__ is Envelope
 
 
-def test_eight_bit_content_is_announced_where_that_is_offered() -> None:
-    eight = message(data="Subject: x\r\n\r\ncaf\u00e9\r\n".encode())
-    assert " BODY=8BITMIME" in commands(eight, ALL)[0]
-    assert "BODY" not in commands(eight, {})[0]
-    assert "SMTPUTF8" not in commands(eight, ALL)[0]
+EIGHT_BIT = message(data="Subject: x\r\n\r\ncaf\u00e9\r\n".encode())
+HEADER = message(data="From: us\u00e9r@example.com\r\n\r\nx\r\n".encode())
 
 
-def test_an_international_header_asks_for_smtputf8_where_that_is_offered() -> None:
-    header = message(data="Subject: caf\u00e9\r\n\r\nx\r\n".encode())
-    assert commands(header, ALL)[0].endswith(" BODY=8BITMIME SMTPUTF8\r\n")
-    assert "SMTPUTF8" not in commands(header, {"8BITMIME": ""})[0]
+def test_eight_bit_content_is_announced() -> None:
+    assert commands(EIGHT_BIT, {"8BITMIME": ""})[0].endswith("> BODY=8BITMIME\r\n")
+    assert "SMTPUTF8" not in commands(EIGHT_BIT, ALL)[0]
+
+
+def test_an_international_header_asks_for_smtputf8() -> None:
+    assert commands(HEADER, ALL)[0].endswith(" BODY=8BITMIME SMTPUTF8\r\n")
+    assert commands(HEADER, {"SMTPUTF8": ""})[0].endswith("> SMTPUTF8\r\n")
+
+
+@pytest.mark.parametrize(
+    ("message_", "extensions", "reply"),
+    [
+        (EIGHT_BIT, {}, "554 5.6.3 [internal] content that may not be encoded needs 8BITMIME"),
+        (HEADER, {}, "554 5.6.9 [internal] an address in the header needs SMTPUTF8"),
+        (HEADER, {"8BITMIME": ""}, "554 5.6.9 [internal] an address in the header needs SMTPUTF8"),
+    ],
+)
+def test_letters_that_the_host_does_not_take_fail_and_suppress_nobody(
+    message_: OutboundMessage, extensions: dict[str, str], reply: str
+) -> None:
+    failure = failure_of(message_, extensions)
+    assert f"{failure.code} {failure.reply}" == f"{reply}, which the remote host does not offer"
+    assert failure.bounce_class == 40
+    assert failure.bounce_class not in HARD
 
 
 def test_an_international_address_is_sent_with_smtputf8() -> None:
@@ -83,7 +102,7 @@ def test_an_international_address_is_sent_with_smtputf8() -> None:
 def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> None:
     message_ = replace(message(), **{who: "us\u00e9r@example.net"})  # type: ignore[arg-type]
     failure = failure_of(message_, {"8BITMIME": ""})
-    assert (failure.code, failure.bounce_class) == (553, 10)
+    assert (failure.code, failure.bounce_class) == (553, 40)
     assert failure.reply.startswith("5.6.7 [internal]")
 
 

@@ -6,6 +6,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -238,19 +239,33 @@ def test_a_refusal_that_comes_before_the_dot_is_the_reply_to_it() -> None:
 LARGE = b"Subject: large\r\n\r\n" + b"x" * 70 + (b"y" * 70 + b"\r\n") * 200_000
 
 
-def test_a_host_that_hangs_up_in_the_middle_of_the_content_may_say_why() -> None:
-    last_words = (b"354 go\r\n552 5.3.4 too large\r\n", HANG_UP)
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ("552 5.3.4 too large", Failed(552, "5.3.4 too large", 23, "127.0.0.1")),
+        ("452 4.3.1 disk full", Retry(452, "4.3.1 disk full", 70, "127.0.0.1")),
+    ],
+)
+def test_a_host_that_hangs_up_in_the_middle_of_the_content_may_say_why(
+    reply: str, outcome: Outcome
+) -> None:
+    last_words = (f"354 go\r\n{reply}\r\n".encode(), HANG_UP)
     with ScriptedServer(answers={"DATA": [last_words]}, extensions=("PIPELINING",)) as host:
         session = session_with(host)
-        outcome = session.deliver(message(data=LARGE), never)
-    assert isinstance(outcome, Failed)
-    assert outcome.bounce_class == 23
+        assert session.deliver(message(data=LARGE), never) == outcome
     assert not session.is_open
 
 
-@pytest.mark.parametrize("last_words", [b"", b"421 4.3.2 going down\r\n"])
+@pytest.mark.parametrize(
+    ("last_words", "reply"),
+    [
+        (b"", "4.4.2 [internal]"),
+        (b"250 what?\r\n", "4.4.2 [internal]"),
+        (b"421 4.3.2 going down\r\n", "4.3.2 going down"),
+    ],
+)
 def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
-    last_words: bytes,
+    last_words: bytes, reply: str
 ) -> None:
     answer = (b"354 go\r\n" + last_words, HANG_UP)
     with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
@@ -258,6 +273,8 @@ def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
         with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(data=LARGE), never)
     assert excinfo.value.stale
+    assert excinfo.value.outcome.code == 421
+    assert excinfo.value.outcome.reply.startswith(reply)
 
 
 def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
@@ -285,6 +302,36 @@ def test_a_host_lost_after_the_dot_is_a_retry_and_nothing_is_resent(
     assert outcome.reply.endswith("after the whole message was sent")
     assert not session.is_open
     assert [verb for c in host.conversations for verb in c.verbs()].count("DATA") == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (b"421 4.3.2 too busy\r\n", Retry(421, "4.3.2 too busy", 70, "127.0.0.1")),
+        (b"554 5.7.1 spam\r\n", Failed(554, "5.7.1 spam", 52, "127.0.0.1")),
+    ],
+)
+def test_a_host_that_hangs_up_before_the_last_piece_may_say_why(
+    reply: bytes, outcome: Outcome
+) -> None:
+    """The connection breaks while the last piece is sent, so the host has not got the dot."""
+    with ScriptedServer(answers={"DATA": [(b"354 go\r\n" + reply, HANG_UP)]}) as host:
+        session = session_with(host)
+
+        def late(finish: Callable[[], Outcome]) -> Outcome:
+            until_reset(session._wire._socket)
+            return finish()
+
+        assert session.deliver(message(), late) == outcome
+    assert not session.is_open
+
+
+def until_reset(connection: socket.socket) -> None:
+    """Write to a connection until the other end has reset it; what came from there stays."""
+    with suppress(ConnectionError):
+        while True:
+            with suppress(BlockingIOError):
+                connection.send(b"\r\n")
 
 
 def test_a_421_reply_to_the_dot_ends_the_session() -> None:

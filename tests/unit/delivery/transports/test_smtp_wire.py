@@ -136,6 +136,39 @@ def test_a_host_that_does_not_read_is_a_timeout(pair: Pair) -> None:
         pair[0].send(b"x" * 50_000_000, 0.2)
 
 
+def hang_up(pair: Pair, last_words: bytes) -> None:
+    """Close the far end with data unread, and wait until the near end cannot send any more."""
+    wire, far = pair
+    wire.send(b"x", 1)
+    far.sendall(last_words)
+    far.close()
+    with suppress(ConnectionLost):
+        while True:
+            wire.send(b"x", 1)
+
+
+@pytest.mark.parametrize("reply", [Reply(421, ("too busy",)), Reply(550, ("5.1.1 no", "user"))])
+def test_why_the_host_hung_up_is_heard(pair: Pair, reply: Reply) -> None:
+    lines = [f"{reply.code}-{text}\r\n" for text in reply.lines]
+    lines[-1] = lines[-1].replace("-", " ", 1)
+    hang_up(pair, "".join(lines).encode())
+    assert pair[0].send_or_hear(b"more", 1, 1) == reply
+
+
+@pytest.mark.parametrize("last_words", [b"", b"250 fine\r\n", b"what?\r\n", b"421-half\r\n"])
+def test_a_host_that_hangs_up_without_a_refusal_is_lost(pair: Pair, last_words: bytes) -> None:
+    hang_up(pair, last_words)
+    with pytest.raises(ConnectionLost):
+        pair[0].send_or_hear(b"more", 1, 1)
+
+
+def test_nothing_is_heard_while_all_is_sent(pair: Pair) -> None:
+    wire, far = pair
+    far.sendall(b"421 too busy\r\n")
+    assert wire.send_or_hear(b"more", 1, 1) is None
+    assert far.recv(10) == b"more"
+
+
 def test_a_closed_connection_is_lost(pair: Pair) -> None:
     wire, far = pair
     far.close()
