@@ -101,7 +101,8 @@ def _read(mail: Mail, mail_from: str, address: str) -> Maker | NoEvent | None:
         return None
     if target.purpose is Purpose.UNSUBSCRIPTION:
         return _unsubscription(mail, mail_from, about)
-    return _maker(report.read(mail, about.recipient), address, about)
+    content = report.read(mail, about.recipient, about.subject, mail_from)
+    return _maker(content, address, about)
 
 
 def _feedback(mail: Mail, address: str) -> Maker | NoEvent:

@@ -32,6 +32,11 @@ class OriginalMessage:
         """Return the address of its recipient."""
         return str(self.fields["rcpt_to"])
 
+    @property
+    def subject(self) -> str:
+        """Return its subject, empty if it is not known."""
+        return str(self.fields.get("subject", ""))
+
 
 def find(message_id: str) -> OriginalMessage | None:
     """Return a message, ``None`` if its context is not stored (any more).

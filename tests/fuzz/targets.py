@@ -145,10 +145,11 @@ def mail(data: bytes) -> None:
     """Mail that comes back is read whatever it holds."""
     message = mime.read(data)
     report.is_report(message)
+    report.read(message, "ann@inbox.test", "550 5.1.1 user unknown", "ann@inbox.test")
     report.read(message, "ann@inbox.test")
     report.read_feedback(message)
-    auto_reply.is_auto_reply(message.fields)
-    auto_reply.has_auto_reply_subject(message.fields)
+    auto_reply.is_of_responder(message.fields, message.fields.words("subject"))
+    auto_reply.is_automatic(message.fields)
     addresses.message_named_in(message.fields.values())
 
 

@@ -162,6 +162,19 @@ class TestBounces:
         (event,) = emitted()
         assert (event["type"], event["bounce_class"]) == ("out_of_band", "10")
 
+    def test_the_subject_of_the_message_does_not_decide_the_class(self) -> None:
+        store_context(subject="How to fix 550 5.1.1 user unknown")
+        send(mail("<ann@inbox.test>:\nThe mail about how to fix 550 5.1.1 user unknown is late."))
+        (event,) = emitted()
+        assert event["bounce_class"] == "1"
+
+    def test_a_postmaster_who_answers_reports_nothing(self) -> None:
+        store_context()
+        text = "Your mails to ann@inbox.test come back with 550 5.1.1 user unknown"
+        message = mail(text, sender="postmaster@inbox.test", Subject="Re: Hello")
+        assert send(message, mail_from="postmaster@inbox.test") == NO_EVENT
+        assert send(message) != NO_EVENT
+
     @pytest.mark.parametrize("message", [*DELAYS, *PEOPLE])
     def test_mail_that_reports_nothing_is_accepted_and_dropped(
         self, message: str, caplog: pytest.LogCaptureFixture
