@@ -31,6 +31,7 @@ _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,70}/[\w.+-]{1,70})", re.ASCII)
 _BOUNDARY = re.compile(r'\bboundary\s*=\s*(?:"([^"]{1,200})"|([^\s;"]{1,200}))', re.IGNORECASE)
 _CHARSET = re.compile(r'\bcharset\s*=\s*"?([\w.-]{1,40})', re.IGNORECASE | re.ASCII)
 _USUAL_DELIMITER = re.compile(rb"^(--[^\s]{1,200})\nContent-[A-Z]", re.MULTILINE | re.IGNORECASE)
+_PADDING = re.compile(rb"=+")
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 # Other names may be no charsets, or their codecs take more than linear time (punycode)
@@ -92,7 +93,7 @@ class Part:
 
     def data(self) -> bytes:
         """Return the body without its transfer encoding; what is not text keeps all its bytes."""
-        encoding = self.fields.first("content-transfer-encoding").lower()
+        encoding = self.fields.first("content-transfer-encoding").lower().strip(" ;\"'")
         if encoding == "base64":
             return _from_base64(self.body)
         return a2b_qp(self.body) if encoding == "quoted-printable" else self.body
@@ -190,7 +191,11 @@ def _newlines(data: bytes) -> bytes:
 
 
 def _from_base64(body: bytes) -> bytes:
-    """Decode base64 that may be cut short."""
+    """Decode base64 that may be cut short, with junk in it, or in several pieces."""
+    return b"".join(map(_piece_of_base64, _PADDING.split(body)))
+
+
+def _piece_of_base64(body: bytes) -> bytes:
     digits = _NO_BASE64.sub(b"", body)
     usable = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
     return a2b_base64(usable + b"=" * (-len(usable) % 4))
