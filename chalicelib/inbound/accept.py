@@ -49,13 +49,16 @@ def check_recipient(address: str) -> None:
 
     The exceptions are :class:`NoSuchAddress` and :class:`NotServed`.
 
-    The signature is checked first, so that guessing addresses costs no reads.
+    A signed address is good as long as its message is known, whatever has become of its domain: it
+    may have been deleted, have failed a check, or be another account's by now. The signature is
+    checked first, so that guessing addresses costs no reads.
     """
     target = target_of(address)
     if target is None:
         _log.info("refused mail to an address that was never given out or is over")
         raise NoSuchAddress
-    if not is_served(address.rpartition("@")[2]):
+    domain = address.rpartition("@")[2]
+    if not (is_served(domain) or original_message.was_sent_from(target.message_id, domain)):
         raise NotServed
 
 

@@ -23,6 +23,7 @@ from chalicelib.inbound.accept import (
 )
 from chalicelib.recording.suppression import suppress
 from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression.model import Entry
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.examples import (
@@ -50,6 +51,7 @@ from tests.unit.inbound.samples import (
     mail,
 )
 from tests.unit.moving_clock import Clock
+from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.suppression.examples import entries_of
 
@@ -76,9 +78,50 @@ class TestRecipients:
         for address in (bounce_address(), unsubscribe_address(), FBL):
             check_recipient(address)
 
+    @pytest.mark.parametrize("address", [bounce_address(), unsubscribe_address()])
+    def test_a_signed_address_is_accepted_whatever_became_of_its_domain(self, address: str) -> None:
+        store_context()
+        check_recipient(address)  # it was deleted
+        domains.create(domain(DOMAIN, status=DomainStatus(cname_status="invalid")))
+        check_recipient(address)
+        domains.delete(domains.get(DOMAIN) or domain(DOMAIN))
+        make_account(2)
+        domains.create(domain(DOMAIN, account=2))
+        check_recipient(address.upper())
+
+    def test_mail_to_a_domain_of_another_account_belongs_to_the_old_message(self) -> None:
+        store_context()
+        make_account(2)
+        domains.create(domain(DOMAIN, account=2))
+        send(HARD)
+        send(mail("", sender="Ann"), unsubscribe_address())
+        events_of_both = emitted()
+        suppress(events_of_both)
+        assert {(e["customer_id"], e["subaccount_id"]) for e in events_of_both} == {("1", "7")}
+        assert {entry.source for entry in suppressed()} == {"Bounce Rule", "List Unsubscribe"}
+        assert entries_of(Scope(2, None), RCPT) == []
+
     def test_a_signed_address_at_another_domain_is_refused(self) -> None:
-        with pytest.raises(NotServed):
-            check_recipient(bounce_address(domain="elsewhere.test"))
+        for stores in (lambda: None, store_context):
+            stores()
+            for address in (bounce_address, unsubscribe_address):
+                with pytest.raises(NotServed):
+                    check_recipient(address(domain="elsewhere.test"))
+
+    def test_other_addresses_are_refused_where_no_mail_is_taken(self) -> None:
+        store_context()
+        for name in ("fbl", "dmarc", "tlsrpt"):
+            with pytest.raises(NotServed):
+                check_recipient(f"{name}@{DOMAIN}")
+
+    @pytest.mark.cost
+    def test_a_served_domain_costs_no_read_of_the_message(self) -> None:
+        domains.create(domain(DOMAIN))
+        check_recipient(bounce_address())
+        with aws_requests() as requests:
+            check_recipient(bounce_address())
+            check_recipient(unsubscribe_address())
+        assert requests == []
 
     @pytest.mark.cost
     def test_a_guessed_address_is_refused_without_a_request(self) -> None:
