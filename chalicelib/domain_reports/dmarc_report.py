@@ -1,7 +1,8 @@
 """Read an aggregate DMARC report (RFC 7489 Appendix C, RFC 9990): XML from strangers.
 
 Reporters differ in the namespace, in the order of elements and in what they leave out, so only the
-names of elements count. Records that make no sense are skipped.
+names of elements count, in any case. Records that make no sense are skipped. A document that is not
+well-formed is read once more with its repairable faults repaired (``xml_text``).
 
 Of the document only the part that is being read is in memory, and that part is limited.
 """
@@ -23,7 +24,9 @@ from chalicelib.domain_reports.model import (
     Period,
     UnreadableReport,
 )
-from chalicelib.domain_reports.values import address, count, short_text
+from chalicelib.domain_reports.report_text import pieces
+from chalicelib.domain_reports.values import address, count, moment, short_text
+from chalicelib.domain_reports.xml_text import repaired, without_declaration
 
 MOST_ROWS = 2_000
 """Rows of a report that are kept apart; the smallest ones are summed up."""
@@ -44,11 +47,22 @@ _MOST_DOMAINS = 5
 _PASS = "pass"
 
 
+class _IllFormed(UnreadableReport):
+    """The document is no XML."""
+
+
 def read(content: bytes) -> DmarcReport:
     """Read a report; raises :class:`UnreadableReport`."""
+    try:
+        return _read(without_declaration(pieces(content)))
+    except _IllFormed:
+        return _read(repaired(without_declaration(pieces(content))))
+
+
+def _read(texts: Iterable[str]) -> DmarcReport:
     metadata, policy = Element("report_metadata"), Element("policy_published")
     rows: Counter[DmarcRow] = Counter()
-    for part in _parts(content):
+    for part in _parts(texts):
         match part.tag:
             case "report_metadata":
                 metadata = part
@@ -57,8 +71,8 @@ def read(content: bytes) -> DmarcReport:
             case _:
                 for row in _rows(part):
                     rows[replace(row, messages=0)] += row.messages
-    domain = normalize(_text(policy, "domain").rstrip("."))
-    if not domain:
+    domain = _domain(_text(policy, "domain"))
+    if not domain and not rows:
         raise UnreadableReport("it names no domain")
     return DmarcReport(
         organization=_text(metadata, "org_name"),
@@ -70,11 +84,13 @@ def read(content: bytes) -> DmarcReport:
     )
 
 
-def _parts(content: bytes) -> Iterator[Element]:
+def _parts(texts: Iterable[str]) -> Iterator[Element]:
     """Yield the children of the root that matter, each when it has been read."""
     reader = _PartReader()
-    for start in range(0, len(content), _MOST_BYTES_OF_TAG):
-        yield from reader.feed(content[start : start + _MOST_BYTES_OF_TAG])
+    for text in texts:
+        data = text.encode("utf-8", "replace")
+        for start in range(0, len(data), _MOST_BYTES_OF_TAG):
+            yield from reader.feed(data[start : start + _MOST_BYTES_OF_TAG])
     yield from reader.feed(b"", is_last=True)
 
 
@@ -86,7 +102,7 @@ class _PartReader:
     """
 
     def __init__(self) -> None:
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._refuse_document_type
         self._parser.StartElementHandler = self._start
@@ -96,19 +112,24 @@ class _PartReader:
         self._path: list[Element] = []
         self._elements_of_part = 0
         self._parts: list[Element] = []
+        self._has_ended = False
 
     def feed(self, data: bytes, *, is_last: bool = False) -> list[Element]:
-        """Return the parts that end in ``data``; raises :class:`UnreadableReport`."""
+        """Return the parts that end in ``data``; raises :class:`UnreadableReport`.
+
+        What follows the root element is ignored.
+        """
         self._parts = []
+        if self._has_ended:
+            return []
         self._bytes += len(data)
         try:
             self._parser.Parse(data, is_last)
-        except UnreadableReport:
-            raise
-        except (expat.ExpatError, LookupError, ValueError) as error:
-            raise UnreadableReport(f"it is no XML: {error}") from error
+        except expat.ExpatError as error:
+            if not self._has_ended:
+                raise _IllFormed(f"it is no XML: {error}") from error
         # What is not yet read is the beginning of a tag or comment
-        if self._bytes - self._parser.CurrentByteIndex > _MOST_BYTES_OF_TAG:
+        if not self._has_ended and self._bytes - self._parser.CurrentByteIndex > _MOST_BYTES_OF_TAG:
             raise UnreadableReport("it has a tag that is too long")
         return self._parts
 
@@ -120,7 +141,7 @@ class _PartReader:
             raise UnreadableReport("its elements are nested too deeply")
         if len(self._parser.intern) > _MOST_NAMES:
             raise UnreadableReport("it has too many different names")
-        element = Element(tag.rpartition(":")[2])
+        element = Element(tag.rpartition(":")[2].lower())
         if len(self._path) == 1:
             self._elements_of_part = 0
         elif self._is_in_part():
@@ -138,6 +159,7 @@ class _PartReader:
 
     def _end(self, _: str) -> None:
         element = self._path.pop()
+        self._has_ended = not self._path
         if len(self._path) == 1 and element.tag in _PARTS:
             self._parts.append(element)
 
@@ -152,7 +174,7 @@ def _rows(record: Element) -> Iterator[DmarcRow]:
     row, identifiers = _child(record, "row"), _child(record, "identifiers")
     evaluated = _child(row, "policy_evaluated")
     source_ip = address(_text(row, "source_ip"))
-    header_from = normalize(_text(identifiers, "header_from").rstrip("."))
+    header_from = _domain(_text(identifiers, "header_from"))
     messages = count(_text(row, "count"))
     if not (source_ip and header_from and messages):
         return
@@ -199,10 +221,14 @@ def _summed(rows: Iterable[DmarcRow]) -> Iterator[DmarcRow]:
 
 def _period(metadata: Element) -> Period:
     dates = _child(metadata, "date_range")
-    start, end = count(_text(dates, "begin")), count(_text(dates, "end"))
+    start, end = moment(_text(dates, "begin")), moment(_text(dates, "end"))
     if not 0 < start <= end:
         raise UnreadableReport("it says no time that it is about")
     return Period(start, end)
+
+
+def _domain(text: str) -> str:
+    return normalize(text.rpartition("@")[2].rstrip(".")) or ""
 
 
 def _child(element: Element, name: str) -> Element:

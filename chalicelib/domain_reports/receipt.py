@@ -16,7 +16,7 @@ from chalicelib.core import config_cache, dns
 from chalicelib.core.domain_names import canonical, parents
 from chalicelib.dkim.verification import signatures_of
 from chalicelib.domain_reports import dmarc_report, store, tls_report
-from chalicelib.domain_reports.attachments import unpack
+from chalicelib.domain_reports.attachments import Unpacker
 from chalicelib.domain_reports.model import (
     DMARC,
     TLS,
@@ -24,6 +24,7 @@ from chalicelib.domain_reports.model import (
     TlsReport,
     UnreadableReport,
 )
+from chalicelib.domain_reports.report_text import first_character
 from chalicelib.domain_reports.store import DomainReport
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import SendingDomain
@@ -33,6 +34,9 @@ MOST_BYTES = 8 * 1024 * 1024
 
 _MOST_NAMES = 100
 """Names of a report that are looked up."""
+
+_MOST_PROBLEMS = 5
+"""Reasons that are told of a message without a readable report."""
 
 # The time that dkimpy takes for blanks in a row grows with the square of their number. Reports have
 # none: they are encoded, beside a few words.
@@ -65,19 +69,24 @@ class ReportMail:
 
 
 def receive(mail: ReportMail) -> list[str]:
-    """Store what a message reports; return the sending domains that it is about.
+    """Store all reports that a message carries; return the sending domains that they are about.
 
     Raises :class:`NotSigned`, :class:`NotVerifiable` and :class:`UnreadableReport`. A message that
     is too large, or that would take too long to verify, counts as not signed.
     """
     reporter = _signer(mail)
-    reasons: list[str] = []
-    for attachment in mail.attachments:
+    unpacker = Unpacker()
+    contents = (each for data in mail.attachments for each in unpacker.contents(data))
+    reports, domains = 0, list[str]()
+    for content in contents:
         try:
-            return _store(unpack(attachment), reporter)
+            domains += _store(content, reporter)
+            reports += 1
         except UnreadableReport as error:
-            reasons.append(str(error))
-    raise UnreadableReport("; ".join(reasons) or "it has no parts")
+            unpacker.problems.append(str(error))
+    if not reports:
+        raise UnreadableReport("; ".join(unpacker.problems[:_MOST_PROBLEMS]) or "it has no parts")
+    return list(dict.fromkeys(domains))
 
 
 def _signer(mail: ReportMail) -> str:
@@ -110,16 +119,16 @@ def _organization(name: str) -> str:
 
 
 def _store(content: bytes, reporter: str) -> list[str]:
-    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start == b"<":
-        dmarc = dmarc_report.read(content)
-        groups = _by_domain(dmarc.rows, lambda row: (*_names(row.header_from), dmarc.domain))
-        return _save(DMARC, reporter, dmarc, groups, dmarc.policy)
-    if start == b"{":
-        tls = tls_report.read(content)
-        return _save(
-            TLS, reporter, tls, _by_domain(tls.rows, lambda row: _names(row.policy_domain))
-        )
+    match first_character(content):
+        case "<":
+            dmarc = dmarc_report.read(content)
+            groups = _by_domain(dmarc.rows, lambda row: (*_names(row.header_from), dmarc.domain))
+            return _save(DMARC, reporter, dmarc, groups, dmarc.policy)
+        case "{":
+            tls = tls_report.read(content)
+            return _save(
+                TLS, reporter, tls, _by_domain(tls.rows, lambda row: _names(row.policy_domain))
+            )
     raise UnreadableReport("it is neither XML nor JSON")
 
 
@@ -161,6 +170,6 @@ def _by_domain(
 
 
 def _verified(name: str) -> SendingDomain | None:
-    item = config_cache.read_one(domains.key_of(name))
+    item = config_cache.read_one(domains.key_of(name)) if name else None
     domain = domains.from_item(item) if item else None
     return domain if domain and domain.status.ownership_verified else None

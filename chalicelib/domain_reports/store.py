@@ -96,7 +96,9 @@ def _partition(account_id: int, domain: str) -> str:
 
 
 def _sort_key(report: DomainReport) -> str:
-    digest = hashlib.sha256(report.report_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    """Return a key that a report shares only with itself; without an id, its content decides."""
+    identity = report.report_id or repr((report.organization, report.rows))
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return f"{report.kind}#{report.period.end:012d}#{report.reporter}#{digest}"
 
 

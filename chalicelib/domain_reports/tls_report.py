@@ -1,4 +1,7 @@
-"""Read a TLS report (RFC 8460 4.4): JSON from strangers. What makes no sense is skipped."""
+"""Read a TLS report (RFC 8460 4.4): JSON from strangers. What makes no sense is skipped.
+
+Names may be in any case.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.core.domain_names import normalize
@@ -17,22 +19,23 @@ from chalicelib.domain_reports.model import (
     TlsRow,
     UnreadableReport,
 )
-from chalicelib.domain_reports.values import address, count, short_text
+from chalicelib.domain_reports.report_text import pieces
+from chalicelib.domain_reports.values import address, count, moment, short_text
 
 MOST_ROWS = 2_000
 """Rows of a report that are kept, those with the most sessions."""
 
 _OTHER = "validation-failure"
 
+#: Texts may have line breaks
+_DECODER = json.JSONDecoder(strict=False)
+
 
 def read(content: bytes) -> TlsReport:
     """Read a report; raises :class:`UnreadableReport`."""
-    try:
-        report = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableReport(f"it is no JSON: {error}") from error
-    dates = _object(_object(report).get("date-range"))
-    period = Period(_moment(dates, "start-datetime"), _moment(dates, "end-datetime"))
+    report = _object(_parsed("".join(pieces(content)).lstrip()))
+    dates = _object(report.get("date-range"))
+    period = Period(moment(dates.get("start-datetime")), moment(dates.get("end-datetime")))
     if not 0 < period.start <= period.end:
         raise UnreadableReport("it says no time that it is about")
     rows: Counter[TlsRow] = Counter()
@@ -49,7 +52,7 @@ def read(content: bytes) -> TlsReport:
 def _rows(report: Any) -> Iterator[TlsRow]:
     for each in _objects(report.get("policies")):
         policy = _object(each.get("policy"))
-        kind = policy.get("policy-type")
+        kind = short_text(policy.get("policy-type")).lower()
         domain = normalize(short_text(policy.get("policy-domain")).rstrip("."))
         if kind not in POLICY_TYPES or not domain:
             continue
@@ -68,7 +71,7 @@ def _failures(policy: Any, base: TlsRow) -> Iterator[TlsRow]:
         if not sessions:
             continue
         rest -= sessions
-        result = detail.get("result-type")
+        result = short_text(detail.get("result-type")).lower()
         yield replace(
             base,
             sessions=sessions,
@@ -80,18 +83,22 @@ def _failures(policy: Any, base: TlsRow) -> Iterator[TlsRow]:
         yield replace(base, sessions=rest, result_type=_OTHER)
 
 
-def _moment(dates: Any, name: str) -> int:
-    """Return a time of RFC 3339 in seconds, 0 if it is none."""
+def _parsed(text: str) -> Any:
+    """Return the first JSON value of a text; what follows it is ignored."""
     try:
-        moment = datetime.fromisoformat(short_text(dates.get(name)))
-        return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp())
-    except (ValueError, OverflowError):
-        return 0
+        return _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError) as error:
+        raise UnreadableReport(f"it is no JSON: {error}") from error
 
 
 def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    """Return an object with its names as RFC 8460 spells them, empty if the value is none."""
+    if not isinstance(value, dict):
+        return {}
+    return {name.strip().lower().replace("_", "-"): each for name, each in value.items()}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return list(filter(None, map(_object, value))) if isinstance(value, list) else []
+    """Return the objects of a list; a single one may stand for it."""
+    values = value if isinstance(value, list) else [value]
+    return list(filter(None, map(_object, values)))

@@ -77,13 +77,14 @@ def message_named_in(texts: Iterable[str]) -> str | None:
 def is_served(domain: str) -> bool:
     """Tell whether the service takes mail for ``domain``.
 
-    It does for domains that may take bounces (spec 2.5 rule 5) and for its own names that their
-    records lead to, because a host may send to the target of a CNAME.
+    It does for verified sending domains, which may take bounces (spec 2.5 rule 5) or have done so,
+    and for its own names that their records lead to, because a host may send to the target of a
+    CNAME.
     """
     if _is_own(domain.lower()):
         return True
     item = config_cache.read_one(store.key_of(domain))
-    return item is not None and store.from_item(item).takes_bounces
+    return item is not None and store.from_item(item).status.ownership_verified
 
 
 def _is_own(domain: str) -> bool:

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chalicelib.inbound.mime import Mail, header_of
+from chalicelib.inbound.mime import ORIGINALS, Mail, header_of
 
 #: Types of feedback that are no complaint of a recipient (RFC 6591, RFC 5965 7.3)
 NO_COMPLAINTS = ("not-spam", "auth-failure", "auth-failure-report", "dmarc")
 
-_ORIGINALS = ("message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers")
 _KIND = re.compile(r"[a-z0-9-]{1,40}")
 _HOST = re.compile(r"[a-z0-9.-]{1,255}")
 
@@ -54,7 +53,7 @@ def forwarded(mail: Mail) -> Feedback | None:
 
 
 def _original(mail: Mail) -> Iterable[str]:
-    part = mail.part(*_ORIGINALS)
+    part = mail.part(*ORIGINALS)
     return header_of(part.content()).values() if part else []
 
 

@@ -11,26 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chalicelib.inbound.mime import Fields, Mail
-from chalicelib.tracking.entities import unescape
+from chalicelib.inbound.notice import Notice
 
-_MOST_TEXT = 8_000
-_MOST_MARKUP = 32_000
 _LONGEST_REPLY = 600
 _MOST_PARAGRAPHS = 20
 
-_SENDERS = re.compile(
-    r"\b(mailer[-_]?daemon|post[-_]?master|mail[-_]daemon|mdaemon|mail delivery (sub)?system)\b",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"(your )?(e?mail |message )?(undeliver|failure notice|returned (mail|to sender)|"
-    r"delivery (status notification|failure|fail|report|has failed|problem|error)|"
-    r"mail (delivery )?(fail|error|could not|system error)|non[- ]?delivery|not (be )?delivered|"
-    r"unzustellbar|nicht zugestellt|non remis|no se puede entregar|no entregado|"
-    r"mancato recapito|メールエラー通知|onbestelbaar|não entregue)",
-    re.IGNORECASE,
-)
 _DELAY = re.compile(
     r"\(delay\)|\bdelay(ed)?\b|warning: (message|could not send)|still being retried",
     re.IGNORECASE,
@@ -41,13 +26,6 @@ _WARNING = re.compile(
     r"no action is required on your part",
     re.IGNORECASE,
 )
-_COPY = re.compile(
-    r"^[ \t>]*(-{2,} ?(below this line is a copy|this is a copy|original message|unsent message|"
-    r"returned (message|mail)|message (header|text) follow|included is a copy|the following is)"
-    r"|original message follows|your original message|"
-    r"(below is )?a copy of (your|the original) message)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _REPLY = re.compile(r"(?<![\w.#])#?([45]\d\d)[ -]#?(?=[45]\.\d{1,3}\.\d{1,3}\b)")
 _STATUS = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
 _PLAIN_REPLY = re.compile(
@@ -55,75 +33,63 @@ _PLAIN_REPLY = re.compile(
     r"([45]\d\d)[ -](?=\S)",
     re.IGNORECASE | re.MULTILINE,
 )
-_ADDRESS_LINE = re.compile(r"^[ \t]*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?[ \t]*$", re.MULTILINE)
-_LEADING_ADDRESS = re.compile(r"\s*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?\s*")
-_TAG = re.compile(r"<[/!]?[a-z][^<>]{0,500}>", re.IGNORECASE)
+_ADDRESS = r"[\W_]{0,5}<?[^\s<>@]{1,64}@[\w.-]{1,255}"
+_ADDRESS_LINE = re.compile(rf"^{_ADDRESS}>?:?[ \t]*$", re.MULTILINE)
+_LEADING_ADDRESS = re.compile(rf"\A\s*{_ADDRESS}(>:?|:|[ \t]*\n|\Z)\s*")
+#: How a host introduces itself, and how it addresses a person in any language
+_GREETING = re.compile(
+    r"(hi|hello|dear|sorry)\b.{0,80}$"
+    r"|this is (the|an?) .{0,80}(program|system|agent|daemon|message)"
+    r"|this (e?-?mail |report |message )?(was|is|has been) .{0,20}(created|generated) automatically"
+    r"|this is an automat|i'm (afraid|sorry)|we('re| are) sorry|a message that you sent"
+    r"|(an automated )?message from|for (further|more) (assistance|information)|if you do so"
+    r"|[^.]{1,60}[,:!،，：！様]$|[\W_]{3,}[^.]{1,60}[\W_]{3,}$|[\W_]+$",
+    re.IGNORECASE,
+)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _SPACE = re.compile(r"\s+")
 
 
 class HostReply(NamedTuple):
-    """The SMTP reply that a text quotes; ``code`` is 0 where the text has none."""
+    """The SMTP reply that a text quotes; its paragraph begins at ``start``."""
 
     code: int
-    reply: str
+    words: str
+    start: int
 
 
-def is_from_host(fields: Fields) -> bool:
-    """Tell whether a mail host wrote a message, and not a person or a mailbox."""
-    from_host = _SENDERS.search(fields.first("from")[:300])
-    return from_host is not None or "x-failed-recipients" in fields
-
-
-def has_bounce_subject(fields: Fields) -> bool:
-    """Tell whether the subject begins like that of a bounce."""
-    return _SUBJECT.match(_subject(fields)) is not None
-
-
-def is_delay(mail: Mail) -> bool:
+def is_delay(notice: Notice) -> bool:
     """Tell whether a bounce says only that its host is still trying."""
-    if _DELAY.search(_subject(mail.fields)):
-        return True
-    return _WARNING.search(text_of(mail)) is not None
+    return bool(_DELAY.search(notice.title) or _WARNING.search(notice.text))
 
 
-def reply_in(mail: Mail) -> HostReply:
-    """Return the reply in a bounce: code and status, or one of them, or the words about it."""
-    text = text_of(mail)
-    if match := _REPLY.search(text):
-        return HostReply(int(match[1]), _paragraph(text, match.end()))
-    if match := _STATUS.search(text):
-        return HostReply(int(match[0][0]) * 100 + 50, _around(text, match.start()))
-    if match := _PLAIN_REPLY.search(text):
-        return HostReply(int(match[1]), _paragraph(text, match.end()))
-    address = _ADDRESS_LINE.search(text)
-    return HostReply(0, _paragraph(text, address.end() if address else 0))
+def quoted_reply(text: str) -> HostReply | None:
+    """Return the first SMTP reply in a text: code and status, or one of them."""
+    if match := _REPLY.search(text) or _STATUS.search(text) or _PLAIN_REPLY.search(text):
+        words = _paragraph(text, match.end()) if match.lastindex else _around(text, match.start())
+        code = int(match[1]) if match.lastindex else int(match[0][0]) * 100 + 50
+        return HostReply(code, words, _start_of_paragraph(text, match.start()))
+    return None
 
 
-def paragraphs(mail: Mail) -> Iterator[str]:
-    """Yield what the host wrote, paragraph by paragraph, each on one line."""
-    for paragraph in _BLANK_LINES.split(text_of(mail).strip())[:_MOST_PARAGRAPHS]:
-        yield _paragraph(paragraph, 0)
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a text, each on one line; first the one about an address.
+
+    An address at the front is left out.
+    """
+    if address := _ADDRESS_LINE.search(text):
+        yield _paragraph(text, address.end())
+    for paragraph in _BLANK_LINES.split(text.strip())[:_MOST_PARAGRAPHS]:
+        yield _paragraph(_LEADING_ADDRESS.sub("", paragraph, count=1), 0)
 
 
-def text_of(mail: Mail) -> str:
-    """Return what the host wrote, up to the copy of the message that came back."""
-    text = (_words(mail, "text/plain") or _words(mail, "text/html"))[:_MOST_TEXT]
-    copy = _COPY.search(text)
-    return text[: copy.start()] if copy else text
+def explanation(text: str) -> str:
+    """Return the paragraph that probably says why, in words that nobody knows.
 
-
-def _words(mail: Mail, content_type: str) -> str:
-    """Return the words of the first part of a type, nothing if there are none."""
-    part = mail.part(content_type)
-    text = part.text() if part else ""
-    if content_type == "text/html":
-        text = unescape(_TAG.sub(" ", text[:_MOST_MARKUP]))
-    return text if text.strip() else ""
-
-
-def _subject(fields: Fields) -> str:
-    return fields.words("subject")[:300]
+    Hosts greet and introduce themselves first.
+    """
+    texts = list(filter(None, paragraphs(text)))
+    return next((each for each in texts if not _GREETING.match(each)), "".join(texts[:1]))
 
 
 def _paragraph(text: str, start: int) -> str:
@@ -135,9 +101,13 @@ def _paragraph(text: str, start: int) -> str:
 
 def _around(text: str, at: int) -> str:
     """Return the paragraph around the status at ``at``, with the status at its front."""
-    before = text[text.rfind("\n\n", 0, at) + 1 : at][-_LONGEST_REPLY:]
+    before = text[_start_of_paragraph(text, at) : at][-_LONGEST_REPLY:]
     if address := _LEADING_ADDRESS.match(before):
         before = before[address.end() :]
     before = _SPACE.sub(" ", before).strip(" <>()#")
     status, _, after = _paragraph(text, at).partition(" ")
     return " ".join(filter(None, (status.strip("<>()#;:,."), before, after)))
+
+
+def _start_of_paragraph(text: str, at: int) -> int:
+    return text.rfind("\n\n", 0, at) + 1

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 from chalicelib.domain_reports import receipt
 from chalicelib.domain_reports.model import UnreadableReport
 from chalicelib.inbound import mime
+from chalicelib.inbound.mime import Mail
 from chalicelib.mail_format.address_list import read_addresses
+
+_MESSAGES = ("message/rfc822", "message/global")
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +29,7 @@ def store(data: bytes) -> None:
         content=data,
         signature_count=len(mail.fields.all("dkim-signature")),
         author_domain=author.rpartition("@")[2],
-        attachments=[part.data() for part in mail.parts],
+        attachments=list(_attachments(mail)),
     )
     try:
         domains = receipt.receive(message)
@@ -35,3 +39,12 @@ def store(data: bytes) -> None:
         _log.info("dropped a report that cannot be read: %s", error)
     else:
         _log.info("stored a report about %d sending domains", len(domains))
+
+
+def _attachments(mail: Mail, depth: int = 1) -> Iterator[bytes]:
+    """Yield the contents of all parts, also of messages that the message carries."""
+    for part in mail.parts:
+        if part.content_type in _MESSAGES and depth < mime.DEEPEST:
+            yield from _attachments(mime.read(part.data(), receipt.MOST_BYTES), depth + 1)
+        else:
+            yield part.data()

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from chalicelib.core.addresses import LONGEST, in_a_labels
+from chalicelib.inbound import mime
 from chalicelib.inbound.mime import Fields, Mail
 
 TYPES = ("message/delivery-status", "message/global-delivery-status")
@@ -43,6 +44,14 @@ def statuses(mail: Mail) -> list[RecipientStatus]:
     groups = _BLANK_LINE.split(part.content().strip(b"\n"), _MOST_GROUPS)[:_MOST_GROUPS]
     statuses = (_status(Fields(group)) for group in groups)
     return [status for status in statuses if status is not None]
+
+
+def returned_statuses(mail: Mail, recipient: str) -> list[RecipientStatus]:
+    """Return what a notification says of ``recipient`` that a host forwards as an attachment."""
+    part = mail.part("message/rfc822")
+    address = _spelled(recipient)
+    inner = statuses(mime.read(part.content())) if part else []
+    return [status for status in inner if address in status.recipients]
 
 
 def status_of(recipient: str, statuses: list[RecipientStatus]) -> RecipientStatus | None:

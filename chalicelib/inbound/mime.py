@@ -17,6 +17,9 @@ from chalicelib.mail_format.encoded_words import readable
 READ_BYTES = 512 * 1024
 """Bytes of a message that are read."""
 
+ORIGINALS = ("message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers")
+"""Types of the parts that hold a message, or its header."""
+
 MOST_PARTS = 40
 DEEPEST = 4
 MOST_FIELDS = 500
@@ -27,6 +30,8 @@ _FIELD_NAME = re.compile(r"[!-9;-~]+")
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,70}/[\w.+-]{1,70})", re.ASCII)
 _BOUNDARY = re.compile(r'\bboundary\s*=\s*(?:"([^"]{1,200})"|([^\s;"]{1,200}))', re.IGNORECASE)
 _CHARSET = re.compile(r'\bcharset\s*=\s*"?([\w.-]{1,40})', re.IGNORECASE | re.ASCII)
+_USUAL_DELIMITER = re.compile(rb"^(--[^\s]{1,200})\nContent-[A-Z]", re.MULTILINE | re.IGNORECASE)
+_PADDING = re.compile(rb"=+")
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 # Other names may be no charsets, or their codecs take more than linear time (punycode)
@@ -88,7 +93,7 @@ class Part:
 
     def data(self) -> bytes:
         """Return the body without its transfer encoding; what is not text keeps all its bytes."""
-        encoding = self.fields.first("content-transfer-encoding").lower()
+        encoding = self.fields.first("content-transfer-encoding").lower().strip(" ;\"'")
         if encoding == "base64":
             return _from_base64(self.body)
         return a2b_qp(self.body) if encoding == "quoted-printable" else self.body
@@ -142,8 +147,9 @@ def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
     if boundary is None or depth > DEEPEST:
         yield Part(fields, content_type, body)
         return
+    pieces = _cut(body, _delimiter(body, (boundary[1] or boundary[2]).rstrip()))
     has_parts = False
-    for piece in _cut(body, (boundary[1] or boundary[2]).rstrip()):
+    for piece in pieces:
         has_parts = True
         head, inner = _split(piece)
         yield from _parts(Fields(head), inner, depth + 1)
@@ -151,12 +157,18 @@ def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
         yield Part(fields, "text/plain", body)
 
 
-def _cut(body: bytes, boundary: str) -> Iterator[bytes]:
+def _delimiter(body: bytes, boundary: str) -> bytes:
+    """Return the beginning of delimiter lines; a wrong boundary is replaced by the one in use."""
+    delimiter = b"--" + boundary.encode("utf-8", "replace")
+    usual = None if delimiter in body else _USUAL_DELIMITER.search(body)
+    return usual[1] if usual else delimiter
+
+
+def _cut(body: bytes, delimiter: bytes) -> Iterator[bytes]:
     """Yield the content between delimiter lines; without a last line, up to the end."""
-    line = re.escape(boundary.encode("utf-8", "replace"))
-    delimiter = re.compile(rb"^--" + line + rb"(--)?[ \t]*$\n?", re.MULTILINE)
+    line = re.compile(rb"^" + re.escape(delimiter) + rb"(--)?[ \t]*$\n?", re.MULTILINE)
     start = None
-    for match in delimiter.finditer(body):
+    for match in line.finditer(body):
         if start is not None:
             yield body[start : match.start()]
         if match[1]:
@@ -179,7 +191,11 @@ def _newlines(data: bytes) -> bytes:
 
 
 def _from_base64(body: bytes) -> bytes:
-    """Decode base64 that may be cut short."""
+    """Decode base64 that may be cut short, with junk in it, or in several pieces."""
+    return b"".join(map(_piece_of_base64, _PADDING.split(body)))
+
+
+def _piece_of_base64(body: bytes) -> bytes:
     digits = _NO_BASE64.sub(b"", body)
     usable = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
     return a2b_base64(usable + b"=" * (-len(usable) % 4))

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from chalicelib.core import clock
+from chalicelib.core.addresses import domain_of
 from chalicelib.events import service
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window
@@ -32,6 +33,11 @@ class OriginalMessage:
         """Return the address of its recipient."""
         return str(self.fields["rcpt_to"])
 
+    @property
+    def subject(self) -> str:
+        """Return its subject, empty if it is not known."""
+        return str(self.fields.get("subject", ""))
+
 
 def find(message_id: str) -> OriginalMessage | None:
     """Return a message, ``None`` if its context is not stored (any more).
@@ -50,6 +56,12 @@ def find(message_id: str) -> OriginalMessage | None:
         delivery.get("num_retries", "0"),
         delivery.get("queue_time", str(max(0, now_ms - injected_ms))),
     )
+
+
+def was_sent_from(message_id: str, domain: str) -> bool:
+    """Tell whether the envelope sender of a message had this domain; no, if nothing is known."""
+    context = message_context.of_message(message_id) if message_id else None
+    return context is not None and domain_of(context.get("msg_from", "")) == domain.lower()
 
 
 def _delivery(context: Event, window: Window) -> Event:

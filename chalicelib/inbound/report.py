@@ -9,6 +9,7 @@ from chalicelib.core.bounce_classes import (
     AUTO_REPLY,
     CHALLENGE_RESPONSE,
     GENERIC_BOUNCE,
+    HARD,
     UNDETERMINED,
 )
 from chalicelib.delivery.classify import classify
@@ -17,7 +18,10 @@ from chalicelib.inbound import arf, auto_reply, bounce_text, dsn
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.dsn import RecipientStatus
 from chalicelib.inbound.mime import Mail
+from chalicelib.inbound.notice import Notice
 
+#: A report of RFC 8098: that a message was read, or deleted unread
+_RECEIPT = "message/disposition-notification"
 _CODE = re.compile(r"\s*#?([45]\d\d)[ -]")
 _STATUS = re.compile(r"(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
 _VAGUE = re.compile(r"|[245]\.0\.0")
@@ -49,22 +53,30 @@ class NoEvent:
 Report = Bounce | Feedback | NoEvent
 
 
-def read(mail: Mail, recipient: str) -> Report:
-    """Return what a message reports about the one that was sent to ``recipient``."""
+def read(mail: Mail, recipient: str, subject: str = "", mail_from: str = "") -> Report:
+    """Return what a message reports about the one with this recipient and subject.
+
+    ``mail_from`` is its own envelope sender, empty for the null reverse-path.
+    """
     if complaint := arf.feedback(mail):
         return _complaint(complaint)
+    notice = Notice(mail, recipient, subject, mail_from)
+    if mail.part(_RECEIPT) and not notice.is_from_host:
+        return NoEvent("it is a receipt of a message that arrived")
+    if notice.is_of_the_recipient:
+        return _answer(notice)
     if statuses := dsn.statuses(mail):
-        return _from_statuses(mail, statuses, recipient)
-    fields = mail.fields
-    if bounce_text.is_from_host(fields) and not auto_reply.has_auto_reply_subject(fields):
-        return _from_text(mail)
-    if auto_reply.is_auto_reply(fields):
-        return _automatic(mail)
-    if bounce_text.has_bounce_subject(fields):
-        return _from_text(mail)
-    if _word_class(mail) in _AUTOMATIC:
-        return _automatic(mail)
-    return NoEvent("it is no report that can be recognized")
+        return _from_statuses(notice, statuses)
+    if auto_reply.is_of_responder(mail.fields, notice.title):
+        return _automatic(notice)
+    if notice.is_from_host:
+        statuses = dsn.returned_statuses(mail, recipient)
+        return _from_statuses(notice, statuses) if statuses else _from_text(notice)
+    if auto_reply.is_automatic(mail.fields):
+        return _automatic(notice)
+    if notice.has_bounce_title and not mail_from:
+        return _from_text(notice)
+    return _from_unknown_host(notice) or _answer(notice)
 
 
 def is_report(mail: Mail) -> bool:
@@ -84,18 +96,37 @@ def _complaint(complaint: Feedback) -> Feedback | NoEvent:
     return complaint
 
 
-def _from_statuses(mail: Mail, statuses: list[RecipientStatus], recipient: str) -> Report:
-    status = dsn.status_of(recipient, statuses)
+def _from_unknown_host(notice: Notice) -> Bounce | None:
+    """Return what a notice says that only returns the message, and tells the recipient and why."""
+    if notice.mail_from or not (notice.returns_original and notice.names_recipient):
+        return None
+    bounce = _from_text(notice)
+    return bounce if isinstance(bounce, Bounce) and _says_why(bounce) else None
+
+
+def _answer(notice: Notice) -> Report:
+    """Return an automatic reply if its header or its words show that it is one."""
+    fields = notice.mail.fields
+    if auto_reply.is_of_responder(fields, notice.title) or auto_reply.is_automatic(fields):
+        return _automatic(notice)
+    if _word_class(notice) in _AUTOMATIC:
+        return _automatic(notice)
+    return NoEvent("it is no report that can be recognized")
+
+
+def _from_statuses(notice: Notice, statuses: list[RecipientStatus]) -> Report:
+    status = dsn.status_of(notice.recipient, statuses)
     if status is None or (status.action and status.action != "failed"):
         return NoEvent(f"the action is {status.action if status else 'missing'}")
     if status.status.startswith("2"):
         return NoEvent("the status is a success")
     code, text = _code_and_text(status.diagnostic)
     if not text and _VAGUE.fullmatch(status.status):
-        return _from_text(mail)
+        return _from_text(notice)
     if not _STATUS.search(text):
         text = f"{status.status} {text}".strip()
-    return _classified(code or (450 if status.status.startswith("4") else _REFUSED), text)
+    code = code or (450 if status.status.startswith("4") else _REFUSED)
+    return Bounce(code, clean_reply(text), classify(code, notice.without_subject(text)))
 
 
 def _code_and_text(diagnostic: str) -> tuple[int, str]:
@@ -103,19 +134,30 @@ def _code_and_text(diagnostic: str) -> tuple[int, str]:
     return (int(code[1]), diagnostic[code.end() :]) if code else (0, diagnostic)
 
 
-def _from_text(mail: Mail) -> Report:
-    if bounce_text.is_delay(mail):
+def _from_text(notice: Notice) -> Report:
+    """Return what a notice says in words and quotes.
+
+    The reply that it quotes says why, else its first paragraph with a cause. A reply that calls the
+    recipient invalid does not count after a paragraph with another cause: notices may quote the
+    message, and what that says.
+    """
+    if bounce_text.is_delay(notice):
         return NoEvent("it reports a delay")
-    quoted = bounce_text.reply_in(mail)
-    code = quoted.code or _REFUSED
-    bounce = _classified(code, quoted.reply)
-    return bounce if _says_why(bounce) else _from_a_paragraph(mail, code) or bounce
+    text = notice.text
+    reply = bounce_text.quoted_reply(text)
+    if reply is None:
+        return _first_cause(text) or _classified(_REFUSED, bounce_text.explanation(text))
+    bounce = _classified(reply.code, reply.words)
+    if not _says_why(bounce):
+        return _first_cause(text, reply.code) or bounce
+    earlier = _first_cause(text[: reply.start]) if bounce.bounce_class in HARD else None
+    return earlier if earlier and earlier.bounce_class not in HARD else bounce
 
 
-def _from_a_paragraph(mail: Mail, code: int) -> Bounce | None:
+def _first_cause(text: str, code: int = _REFUSED) -> Bounce | None:
     """Return what the first paragraph that names a cause says."""
-    bounces = (_classified(code, paragraph) for paragraph in bounce_text.paragraphs(mail))
-    return next((bounce for bounce in bounces if _says_why(bounce)), None)
+    bounces = (_classified(code, paragraph) for paragraph in bounce_text.paragraphs(text))
+    return next(filter(_says_why, bounces), None)
 
 
 def _says_why(bounce: Bounce) -> bool:
@@ -127,14 +169,13 @@ def _classified(code: int, text: str) -> Bounce:
     return Bounce(code, reply, classify(code, reply))
 
 
-def _automatic(mail: Mail) -> Bounce:
+def _automatic(notice: Notice) -> Bounce:
     """Return an automatic reply; only its words show that it asks for a confirmation."""
-    is_challenge = _word_class(mail) == CHALLENGE_RESPONSE
+    is_challenge = _word_class(notice) == CHALLENGE_RESPONSE
     bounce_class = CHALLENGE_RESPONSE if is_challenge else AUTO_REPLY
-    text = f"[internal] automatic reply: {mail.fields.words('subject')}"
+    text = f"[internal] automatic reply: {notice.mail.fields.words('subject')}"
     return Bounce(_REFUSED, clean_reply(text), bounce_class)
 
 
-def _word_class(mail: Mail) -> int:
-    subject = mail.fields.words("subject")[:_MOST_WORDS]
-    return classify(_REFUSED, f"{subject} {bounce_text.text_of(mail)[:_MOST_WORDS]}")
+def _word_class(notice: Notice) -> int:
+    return classify(_REFUSED, f"{notice.title} {notice.text[:_MOST_WORDS]}")

@@ -177,9 +177,10 @@ class _Conversion:
             if (text := _text_with_nul(self._message, part)) is not None:
                 encoded = text_body(text.replace("\0", ""), delimiters)
                 return described(part, fields, encoded.encoding, utf_8=True), encoded.body
-            body = body.replace(b"\0", b"")  # of a text that cannot be read
         if is_seven_bit(body):
             return None
+        if _is_shown(part):
+            body = body.replace(b"\0", b"")  # between encoded octets, or of what cannot be read
         is_text = part.content_type.startswith("text/")
         encoded = seven_bit_body(body, part.encoding, is_text=is_text, delimiters=delimiters)
         utf_8 = is_text and _is_unlabelled_utf_8(part, body)

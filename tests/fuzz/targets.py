@@ -16,6 +16,7 @@ import string
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from unittest.mock import patch
 
 import dns.exception
@@ -34,7 +35,7 @@ from chalicelib.delivery.dane.authentication import NotAuthenticated, authentica
 from chalicelib.delivery.dane.records import TlsaRecord
 from chalicelib.dkim import dns_record
 from chalicelib.domain_reports import dmarc_report, tls_report
-from chalicelib.domain_reports.attachments import unpack
+from chalicelib.domain_reports.attachments import Unpacker
 from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
@@ -160,18 +161,20 @@ def mail(data: bytes) -> None:
     """Mail that comes back is read whatever it holds."""
     message = mime.read(data)
     report.is_report(message)
+    report.read(message, "ann@inbox.test", "550 5.1.1 user unknown", "ann@inbox.test")
     report.read(message, "ann@inbox.test")
     report.read_feedback(message)
-    auto_reply.is_auto_reply(message.fields)
-    auto_reply.has_auto_reply_subject(message.fields)
+    auto_reply.is_of_responder(message.fields, message.fields.words("subject"))
+    auto_reply.is_automatic(message.fields)
     addresses.message_named_in(message.fields.values())
 
 
 def domain_reports(data: bytes) -> None:
     """Reports about domains are unpacked and read, or refused; their figures are sums of rows."""
-    for read in (dmarc_report.read, tls_report.read):
+    contents = Unpacker().contents(data)
+    for content, read in product(contents, (dmarc_report.read, tls_report.read)):
         with contextlib.suppress(UnreadableReport):
-            assert all(rows > 0 for rows in map(_count, read(unpack(data)).rows))
+            assert all(rows > 0 for rows in map(_count, read(content).rows))
 
 
 def _count(row: DmarcRow | TlsRow) -> int:
@@ -504,6 +507,8 @@ _REPORTS = (
     dmarc_xml(),
     tls_json(tls_policy(2, failure())),
     gzip.compress(dmarc_xml(), mtime=0),
+    dmarc_xml().decode().encode("utf-16"),
+    dmarc_xml().replace(b"Inc.", b"& Sons"),
 )
 
 TARGETS = (

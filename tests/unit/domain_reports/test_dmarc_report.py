@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 from chalicelib.domain_reports.dmarc_report import MOST_ROWS, read
 from chalicelib.domain_reports.model import DmarcRow, Period, UnreadableReport
 from tests.unit.domain_reports.samples import END, START, dmarc_xml, record
-from tests.unit.linear_time import assert_growth
+from tests.unit.linear_time import assert_growth, assert_linear
 
 RESULTS = (
     "<dkim><domain>Example.test</domain><selector>s</selector><result>pass</result></dkim>"
@@ -93,7 +96,7 @@ def test_the_smallest_rows_of_a_large_report_are_summed() -> None:
         (b'<!DOCTYPE a [<!ENTITY b "c">]><feedback/>', "document type"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><feedback/>'.encode("utf-16"), "document type"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><feedback/>'.encode("utf-16-le"), "document type"),
-        (b'<?xml version="1.0" encoding="no-such"?><feedback/>', "no XML"),
+        (b"<feedback></record></feedback>", "no XML"),
         (b"<a>" * 21, "too deeply"),
         (dmarc_xml(record(results="<dkim/>" * 1_000)), "too many elements"),
         (dmarc_xml().replace(str(END).encode(), b"soon"), "no time"),
@@ -103,6 +106,51 @@ def test_the_smallest_rows_of_a_large_report_are_summed() -> None:
 def test_what_is_no_report_is_refused(content: bytes, reason: str) -> None:
     with pytest.raises(UnreadableReport, match=reason):
         read(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: b"\r\n " + text,
+        lambda text: b"\xef\xbb\xbf\n" + text,
+        lambda text: text + b"\0\0 end -->",
+        lambda text: text + text,
+        lambda text: text.replace(b"</org_name>", b" &T\x91\x00<3</org_name>"),
+        lambda text: text.replace(b"</org_name>", b"&nbsp;&#0;</org_name>"),
+        lambda text: text.replace(b'"1.0"', b'"1.1" encoding="no-such"'),
+        lambda text: text.decode().encode("utf-16"),
+        lambda text: text.decode().encode("utf-16-be"),
+        lambda text: b"\n" + text.decode().replace('"?>', '" encoding="UTF-8"?>').encode(),
+        lambda text: text.replace(b"feedback>", b"Feedback>").replace(b"record>", b"RECORD>"),
+        lambda text: text.replace(b"<row>", b"<!-- <row> --><row><?x y?>"),
+        lambda text: text.replace(b"</row>", b"<extra a='b'><c>9</c></extra></row>"),
+        lambda text: text.replace(b"10</count>", b"\n 10.0 </count>"),
+        lambda text: text.replace(str(START).encode(), b" %d.75 " % START),
+        lambda text: text.replace(str(START).encode(), b"%d000" % START),
+        lambda text: text.replace(str(START).encode(), b"2026-01-30T00:00:00Z"),
+        lambda text: text.replace(b"192.0.2.1", b"[::FFFF:192.0.2.1]"),
+        lambda text: text.replace(b"<header_from>", b"<header_from>x@"),
+    ],
+)
+def test_what_reporters_get_wrong_does_no_harm(damage: Callable[[bytes], bytes]) -> None:
+    report, intact = read(damage(dmarc_xml())), read(dmarc_xml())
+    assert replace(report, organization=intact.organization) == intact
+    assert report.organization.startswith(intact.organization)
+
+
+def test_a_well_formed_document_is_read_as_it_is() -> None:
+    text = dmarc_xml().replace(b"Reporter Inc.", b"<![CDATA[A&amp;B < C]]>")
+    assert read(text).organization == "A&amp;B < C"
+
+
+@pytest.mark.parametrize(
+    "element", ["org_name", "report_id", "policy_published", "policy_evaluated", "auth_results"]
+)
+def test_elements_may_be_missing(element: str) -> None:
+    text = re.sub(f"<{element}>.*?</{element}>".encode(), b"", dmarc_xml())
+    (row,) = read(text).rows
+    assert (row.header_from, row.messages) == ("example.test", 10)
+    assert row.passed == (element != "policy_evaluated")
 
 
 def test_elements_may_have_a_prefix() -> None:
@@ -131,8 +179,10 @@ def test_a_text_may_be_long_and_in_pieces() -> None:
         b"<a>%b</a>" % b"".join(b"<a%d/>" % number for number in range(100_000)),
         b"<a%b/>" % b"".join(b' a%d=""' % number for number in range(100_000)),
         b"<a><record><b>" + b"x\n" * 500_000 + b"</b></record></a>",
+        b"<a>" + b"&x;" * 500_000,
+        ("<a>" + "<b c=''/>" * 100_000 + "</a>").encode("utf-16"),
     ],
-    ids=["deep", "attributes", "in a record", "names", "in a tag", "text"],
+    ids=["deep", "attributes", "in a record", "names", "in a tag", "text", "repair", "UTF-16"],
 )
 def test_reading_takes_little_memory_whatever_the_report_has(content: bytes) -> None:
     tracemalloc.start()
@@ -151,8 +201,17 @@ def test_a_damaged_report_is_refused_or_read(noise: bytes, at: int, length: int)
     text = dmarc_xml()
     with suppress(UnreadableReport):
         report = read(text[:at] + noise + text[at + length :])
-        assert report.domain
+        assert report.domain or report.rows
         assert all(row.messages > 0 for row in report.rows)
+
+
+@pytest.mark.parametrize("piece", [b"&", b"<a>&</a>", b"<", b"\0", b"\xff"])
+def test_repairing_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
+    def attempt(content: bytes) -> None:
+        with suppress(UnreadableReport):
+            read(content)
+
+    assert_linear(attempt, b"<a>" + piece * 100_000)
 
 
 def test_reading_takes_time_in_proportion_to_the_length() -> None:

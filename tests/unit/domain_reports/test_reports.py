@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import logging
 import random
+import zipfile
+from io import BytesIO
 from time import process_time
 from typing import Any
 
@@ -114,6 +117,68 @@ def test_tls_reports_tell_how_others_reach_the_mail_hosts(client: Client) -> Non
     ]
     assert results["reporters"][0]["reports"] == 1
     assert messages(client) == 0
+
+
+def mail_with(*parts: str, **fields: str) -> bytes:
+    """Return a message with these parts, each with its header, not signed."""
+    body = "".join(f"--b\n{part}\n" for part in parts)
+    head = f"From: r@{REPORTER}\nContent-Type: multipart/mixed; boundary=b\n"
+    return f"{head}\n{body}--b--\n".replace("\n", "\r\n").encode()
+
+
+def in_base64(data: bytes) -> str:
+    return base64.encodebytes(data).decode()
+
+
+ENCODED = "Content-Transfer-Encoding: base64\n\n"
+PACKED = gzip.compress(dmarc_xml())
+UNNAMED = f"Content-Type: application/octet-stream\n{ENCODED}{in_base64(PACKED)}"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        UNNAMED,
+        f"{ENCODED}{in_base64(PACKED)}",
+        f"Content-Type: text/plain; name=r.xml\n\n{dmarc_xml().decode()}",
+        f"Content-Type: application/json; name=r.json\n{ENCODED}{in_base64(dmarc_xml())}",
+        f"Content-Type: application/zip\n{ENCODED}{in_base64(PACKED)}",
+        f"Content-Type: image/png\n\n{in_base64(PACKED)}",
+        f"Content-Type: text/xml\n\n{in_base64(dmarc_xml())}",
+        f"{ENCODED}!!\n{in_base64(PACKED).replace('A', 'A*')}",
+        f"{ENCODED}{in_base64(PACKED[:100])}{in_base64(PACKED[100:])}",
+        f"{ENCODED}{in_base64(PACKED)}\n-- \nA mailing list added this.\n",
+        f"Content-Transfer-Encoding: BASE64;\n\n{in_base64(PACKED)}",
+        f"Content-Type: message/rfc822\n\nSubject: forwarded\n{UNNAMED}",
+        "Content-Type: message/rfc822\n\nContent-Type: multipart/mixed; boundary=c\n\n"
+        f"--c\nContent-Type: text/plain\n\nHello\n--c\n{UNNAMED}\n--c--",
+    ],
+)
+def test_a_report_may_be_anywhere_in_a_message(client: Client, part: str) -> None:
+    hello = "Content-Type: text/html\n\n<html><p>A report & more</html>"
+    assert accept("", [TO], signed(mail_with(hello, part))) == NO_EVENT
+    assert messages(client) == 10
+
+
+def test_a_message_may_have_several_reports(client: Client) -> None:
+    reports = [dmarc_xml(report_id=str(number)) for number in range(4)]
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        for number, report in enumerate(reports[2:]):
+            target.writestr(f"reports/{number}.xml", report)
+        target.writestr("tls.json", tls_json())
+    parts = [in_base64(data) for data in (reports[0], b"<feedback", reports[1], file.getvalue())]
+    accept("", [TO], signed(mail_with(*(ENCODED + part for part in parts))))
+    assert messages(client) == 40
+    assert dmarc(client)["reporters"][0]["reports"] == 4
+    assert client.get(TLS_PATH.format("example.test")).results["sessions_succeeded"] == 5
+
+
+def test_reports_without_an_id_are_told_apart_by_their_content(client: Client) -> None:
+    for report in (dmarc_xml(record(messages=2)), dmarc_xml(record(messages=3))):
+        for _ in range(2):
+            receive(report.replace(b"<report_id>1</report_id>", b""))
+    assert messages(client) == 5
 
 
 def test_a_report_that_comes_again_counts_once(client: Client) -> None:

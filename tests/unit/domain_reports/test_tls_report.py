@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -53,6 +54,29 @@ def test_an_unknown_kind_of_failure_is_one_of_validation() -> None:
 @pytest.mark.parametrize("policy", [tls_policy(5, kind="other"), tls_policy(5, domain=""), 7, None])
 def test_a_policy_that_makes_no_sense_is_skipped(policy: Any) -> None:
     assert [row.sessions for row in read(tls_json(policy, tls_policy(4))).rows] == [4]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: b"\r\n\xef\xbb\xbf"[2:] + text,
+        lambda text: b"\n\t" + text,
+        lambda text: text + b"\0\r\n-- \nfooter",
+        lambda text: text.decode().encode("utf-16"),
+        lambda text: text.replace(b"Reporter Inc.", b"Reporter Inc. \x91\n"),
+        lambda text: text.replace(b'"policies"', b'"Policies"').replace(b'-type"', b'_Type"'),
+        lambda text: text.replace(b'"sts"', b'"STS"'),
+        lambda text: text.replace(b": 5,", b': " 5.0 ",'),
+        lambda text: text.replace(b"T00:00:00Z", b" 00:00:00.0000z"),
+        lambda text: text.replace(b'"2026-01-30T00:00:00Z"', b"%d.5" % START),
+        lambda text: text.replace(b'"policies": [', b'"policies": ').replace(b"}]}", b"}}"),
+        lambda text: text.replace(b'"policies"', b'"x-extra": [null, {"a": 1}], "policies"'),
+    ],
+)
+def test_what_reporters_get_wrong_does_no_harm(damage: Callable[[bytes], bytes]) -> None:
+    report, intact = read(damage(tls_json())), read(tls_json())
+    assert (report.period, report.rows) == (intact.period, intact.rows)
+    assert report.organization.startswith("Reporter Inc.")
 
 
 def test_of_many_rows_the_largest_are_kept() -> None:

@@ -226,16 +226,20 @@ TEXTS = (
             "    Below is a copy of the original message:\n\n" + COPY,
             Subject="Delivery status notification: error",
         ),
-        *(550, 24, "ann@inbox.test: Envelope expired"),
+        *(550, 24, "Envelope expired"),
     ),
     Sample(
         "a cause in none of the paragraphs",
         mail("    Hi!\n\n    It did not work.\n\n--- Below this line is a copy.\n\n" + COPY),
-        *(550, 1, "Hi!"),
+        *(550, 1, "It did not work."),
     ),
     Sample(
         "a sender of another spelling",
-        mail("Error: no such user", sender="post_master@inbox.test", Subject="Re: Hello"),
+        mail(
+            "Error: no such user\n\nRCPT TO: ann@inbox.test\n",
+            sender="post_master@inbox.test",
+            Subject="Re: Hello",
+        ),
         *(550, 10, "Error: no such user"),
     ),
     Sample(
@@ -383,6 +387,90 @@ AUTOMATIC = (
         sender="ann@inbox.test",
         Subject="Undelivered parcels",
         Auto_Submitted="auto-replied",
+    ),
+)
+
+#: Automatic replies whose own address is the postmaster's, or looks like it
+AUTOMATIC_POSTMASTERS = (
+    mail(
+        "I am away. My last mail came back with 550 5.1.1 User unknown.",
+        sender="PostMaster Versand GmbH <info@postmaster.test>",
+        Subject="Re: Order",
+        Auto_Submitted="auto-generated (vacation)",
+    ),
+    mail(
+        "I am away. My last mail came back with 550 5.1.1 User unknown.",
+        sender="postmaster@inbox.test",
+        Subject="Re: Order",
+        Auto_Submitted="auto-replied",
+    ),
+    mail(
+        "I am away. My last mail came back with 550 5.1.1 User unknown.",
+        sender="postmaster@inbox.test",
+        Subject="My holidays",
+        Auto_Submitted="auto-replied",
+    ),
+    mail(
+        "ann@inbox.test is away. My mail came back with 550 5.1.1 User unknown.",
+        sender="postmaster@inbox.test",
+        Subject="Order",
+        X_Auto_Response_Suppress="All",
+    ),
+    mail(
+        "Away. You wrote: 550 5.1.1 User unknown.",
+        sender="Ann <ANN@inbox.test>",
+        Subject="Mail delivery failed",
+        Precedence="bulk",
+    ),
+    mail(
+        "ann@inbox.test: 550 5.1.1 User unknown.",
+        sender="MAILER-DAEMON@inbox.test",
+        Subject="Undeliverable: Order",
+        X_Autoreply="yes",
+    ),
+)
+
+#: Answers of people who quote replies of hosts; each with its envelope sender
+PEOPLE_WITH_QUOTATIONS = (
+    (
+        mail(
+            "My last mail to you came back with 550 5.1.1 User unknown.",
+            sender="PostMaster Versand GmbH <info@postmaster.test>",
+            Subject="Re: Order",
+        ),
+        "info@postmaster.test",
+    ),
+    (
+        mail(
+            "My last mail to you came back with 550 5.1.1 User unknown.",
+            sender="Postmaster <info@firm.test>",
+            Subject="Delivery problem",
+        ),
+        "info@firm.test",
+    ),
+    (
+        mail(
+            "Mail to ann@inbox.test comes back with 550 5.1.1 User unknown.",
+            sender="postmaster@inbox.test",
+            Subject="AW: Order",
+        ),
+        "postmaster@inbox.test",
+    ),
+    (
+        mail(
+            "Mail to ann@inbox.test comes back with 550 5.1.1 User unknown.",
+            sender="postmaster@inbox.test",
+            Subject="A question",
+        ),
+        "postmaster@inbox.test",
+    ),
+    (
+        mail(
+            "550 5.1.1 User unknown.",
+            sender="Ann <ann@inbox.test>",
+            Subject="Undeliverable: Order",
+        ),
+        "",
     ),
 )
 

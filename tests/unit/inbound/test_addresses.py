@@ -69,8 +69,14 @@ class TestServedDomains:
         assert is_served(DOMAIN.upper())
 
     @pytest.mark.spec("2.5-r5")
+    def test_a_verified_domain_that_takes_no_bounces_any_more_is_served(self) -> None:
+        status = DomainStatus(ownership_verified=True, cname_status="invalid")
+        store.create(domain(DOMAIN, status=status))
+        assert is_served(DOMAIN)
+
+    @pytest.mark.spec("2.5-r5")
     def test_other_domains_are_not_served(self) -> None:
-        store.create(domain(DOMAIN, status=DomainStatus(ownership_verified=True)))
+        store.create(domain(DOMAIN, status=DomainStatus()))
         for name in (DOMAIN, f"a.{DOMAIN}", "elsewhere.test", "", "-", "[127.0.0.1]", "\ud800"):
             assert not is_served(name)
 

@@ -69,6 +69,14 @@ def test_the_last_delimiter_may_be_missing() -> None:
     assert bodies(read(f"{HEAD}--b\r\n\r\n1\r\n--b\r\n\r\n2")) == [b"1\n", b"2"]
 
 
+def test_a_boundary_that_does_not_occur_is_replaced_by_the_one_in_use() -> None:
+    head = "Content-Type: multipart/mixed; boundary=changed\r\n\r\n"
+    body = "--b\r\nContent-Type: text/html\r\n\r\n1\r\n--b--\r\n"
+    assert [part.content_type for part in mime.read((head + body).encode()).parts] == ["text/html"]
+    (part,) = mime.read((head + "--b\r\n1\r\n--b--\r\n").encode()).parts
+    assert part.content_type == "text/plain"
+
+
 @pytest.mark.parametrize("kind", ["multipart/mixed", 'multipart/mixed; boundary=""', "nonsense"])
 def test_a_message_without_a_usable_boundary_is_one_part(kind: str) -> None:
     (part,) = read(f"Content-Type: {kind}\r\n\r\n--b\r\n\r\n1").parts

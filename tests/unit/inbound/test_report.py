@@ -6,14 +6,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.bounce_classes import AUTO_REPLY, BOUNCE_CLASSES, CHALLENGE_RESPONSE, HARD
+from chalicelib.core.bounce_classes import (
+    AUTO_REPLY,
+    BOUNCE_CLASSES,
+    CHALLENGE_RESPONSE,
+    HARD,
+    MAILBOX_FULL,
+    UNDETERMINED,
+)
 from chalicelib.inbound import mime
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.report import Bounce, NoEvent, Report, read, read_feedback
+from tests.unit.inbound.notices import (
+    BODY,
+    FULL,
+    HEADINGS,
+    NOTICES,
+    QUOTATIONS,
+    SUBJECT,
+    UNKNOWN_CAUSE,
+    Notice,
+    notice,
+)
 from tests.unit.inbound.samples import (
     AUTOMATIC,
+    AUTOMATIC_POSTMASTERS,
     DELAYS,
     PEOPLE,
+    PEOPLE_WITH_QUOTATIONS,
     RCPT,
     STANDARD,
     TEXTS,
@@ -47,9 +67,9 @@ PIECES = [
 ]
 
 
-def reported(message: str, recipient: str = RCPT) -> Report:
+def reported(message: str, recipient: str = RCPT, subject: str = "", mail_from: str = "") -> Report:
     data = message.replace("\n", "\r\n").encode("utf-8", "surrogatepass")
-    return read(mime.read(data), recipient)
+    return read(mime.read(data), recipient, subject, mail_from)
 
 
 @pytest.mark.parametrize("sample", [*STANDARD, *TEXTS], ids=lambda sample: sample.name)
@@ -58,6 +78,44 @@ def test_a_bounce_has_a_code_a_class_and_a_reply(sample: Sample) -> None:
     assert isinstance(report, Bounce)
     assert (report.code, report.bounce_class) == (sample.code, sample.bounce_class)
     assert report.reply.startswith(sample.reply)
+
+
+@pytest.mark.parametrize("sample", NOTICES, ids=lambda sample: sample.name)
+def test_the_message_that_a_notice_returns_does_not_decide(sample: Notice) -> None:
+    report = reported(sample.message, subject=SUBJECT)
+    assert isinstance(report, Bounce)
+    assert report.bounce_class == sample.bounce_class
+    assert report.reply.startswith(sample.reply)
+
+
+@pytest.mark.parametrize("sender", ["MAILER-DAEMON@inbox.test", "postmaster@inbox.test"])
+@pytest.mark.parametrize("words", [FULL, UNKNOWN_CAUSE])
+@pytest.mark.parametrize(
+    "quotation",
+    [*QUOTATIONS.values(), *(f"{heading}\n\n{BODY}" for heading in HEADINGS)],
+    ids=[*QUOTATIONS, *HEADINGS],
+)
+def test_only_the_own_words_of_a_notice_count(quotation: str, words: str, sender: str) -> None:
+    report = reported(notice(words + quotation, From=sender), subject=SUBJECT)
+    assert isinstance(report, Bounce)
+    assert report.bounce_class == (MAILBOX_FULL if words == FULL else UNDETERMINED)
+    assert report.code == 550
+
+
+@pytest.mark.parametrize("words", [FULL, "The address does not exist any more.\n\n"])
+def test_an_own_cause_comes_before_a_reply_below_it(words: str) -> None:
+    report = reported(notice(f"{words}--- Unknown language ---\n\n{BODY}"))
+    assert isinstance(report, Bounce)
+    assert (report.bounce_class in HARD) == (words != FULL)
+
+
+def test_a_notice_about_a_mail_with_delay_in_its_subject_is_no_delay() -> None:
+    subject = "Your order is delayed"
+    message = mail("550 5.1.1 user unknown", Subject=f"Undeliverable: {subject}")
+    assert isinstance(reported(message), NoEvent)
+    for title in (subject, "Your order is del..."):
+        message = mail("550 5.1.1 user unknown", Subject=f"Undeliverable: {title}")
+        assert isinstance(reported(message, subject=subject), Bounce)
 
 
 @pytest.mark.parametrize("message", DELAYS)
@@ -72,6 +130,49 @@ def test_automatic_replies_have_a_class_of_their_own(message: str) -> None:
     assert report.bounce_class == AUTO_REPLY
     assert AUTO_REPLY not in HARD
     assert report.reply.startswith("[internal] automatic reply: ")
+
+
+@pytest.mark.parametrize("message", AUTOMATIC_POSTMASTERS)
+def test_an_automatic_reply_of_a_postmaster_is_no_bounce(message: str) -> None:
+    for mail_from in ("", "postmaster@inbox.test"):
+        report = reported(message, subject="Order", mail_from=mail_from)
+        assert isinstance(report, Bounce)
+        assert report.bounce_class == AUTO_REPLY
+
+
+@pytest.mark.parametrize(("message", "mail_from"), PEOPLE_WITH_QUOTATIONS)
+def test_people_who_quote_replies_of_hosts_report_nothing(message: str, mail_from: str) -> None:
+    assert isinstance(reported(message, subject="Order", mail_from=mail_from), NoEvent)
+
+
+def test_a_receipt_is_no_bounce() -> None:
+    receipt = mail(
+        "--b\nContent-Type: text/plain\n\nYour message was deleted: 550 5.1.1\n"
+        "--b\nContent-Type: message/disposition-notification\n\nDisposition: "
+        "manual-action/MDN-sent-manually; deleted\n--b--\n",
+        sender="Bob <bob@inbox.test>",
+        Subject="Not read: Order",
+        Content_Type="multipart/report; report-type=disposition-notification; boundary=b",
+    )
+    assert isinstance(reported(receipt), NoEvent)
+    automatic = receipt.replace("\nTo:", "\nAuto-Submitted: auto-replied\nTo:", 1)
+    assert isinstance(reported(automatic), NoEvent)
+    rejection = receipt.replace("\nTo:", "\nAuto-Submitted: auto-replied (rejected)\nTo:", 1)
+    assert isinstance(reported(rejection.replace("550 5.1.1", "Quota exceeded")), Bounce)
+
+
+def test_a_host_without_a_known_name_is_believed_if_it_returns_the_message() -> None:
+    message = mail(
+        "--b\nContent-Type: text/plain\n\nYour mail could not be delivered to: <ann@inbox.test>\n"
+        "As their mailbox is full.\n--b\nContent-Type: message/rfc822\n\nFrom: a@b\n\nx\n--b--\n",
+        sender="no-reply@inbox.test",
+        Subject="Mail",
+        Content_Type="multipart/mixed; boundary=b",
+    )
+    report = reported(message)
+    assert isinstance(report, Bounce)
+    assert report.bounce_class == MAILBOX_FULL
+    assert isinstance(reported(message, mail_from="no-reply@inbox.test"), NoEvent)
 
 
 def test_challenges_have_a_class_of_their_own() -> None:
@@ -181,10 +282,21 @@ HOSTILE = {
     "words": mail("", Subject="=?utf-8?q?=41?= " * 60_000),
     "boundary": f'Content-Type: multipart/mixed; boundary="{" " * 190}"\n\n' + " " * MEGABYTE,
     "content type": "Content-Type: multipart/mixed; " + "boundary" * 100_000 + "\n\n",
+    "headings": notice("original " * 100_000),
+    "rules": notice("-- " * 300_000),
+    "rules on lines": notice("--- a ---\n" * 100_000),
+    "summaries": notice("From: a\nTo: b\n\nc\n" * 60_000),
+    "folded lines": notice("From: a\n" + " b\n" * 200_000),
+    "elements": notice("<blockquote><p>" * 60_000, Content_Type="text/html"),
+    "comments": notice("<!-- <" * 100_000, Content_Type="text/html"),
+    "delimiters": "Content-Type: multipart/mixed; boundary=b\n\n" + "--c\n" * 200_000,
+    "author": mail("", sender="(" * 500_000),
     "base64": "From: mailer-daemon@x\nContent-Transfer-Encoding: base64\n\n" + "QQ=" * 300_000,
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_messages_take_linear_time(name: str) -> None:
-    assert_linear(lambda data: read(mime.read(data), RCPT), HOSTILE[name].encode())
+    assert_linear(
+        lambda data: read(mime.read(data), RCPT, "550 5.1.1 " * 20), HOSTILE[name].encode()
+    )

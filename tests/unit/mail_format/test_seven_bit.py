@@ -265,6 +265,19 @@ def test_a_preamble_and_an_epilogue_that_do_not_fit_are_dropped(filling: bytes) 
     assert parts(converted(inner)) == parts(inner)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [("base64", b"SGk\0s\r\n--\0b\r\nIG1vbQ=="), ("x-own", b"a\0b\r\n-\0-b\r\n")],
+)
+def test_a_nul_between_encoded_octets_is_dropped(encoding: str, body: bytes) -> None:
+    header = f"Content-Type: text/plain\r\nContent-Transfer-Encoding: {encoding}\r\n".encode()
+    message = multipart(leaf(header, body))
+    new = converted(message)
+    assert b"\0" not in new
+    assert len(readable_tree(new)) == len(readable_tree(message)) == 2
+    assert converted(new) == new
+
+
 @pytest.mark.parametrize("body", [b"x\r\n--b\r\n\r\ny", b"x" * 30 + b"--b" * 40 + b"x" * 900])
 def test_no_line_of_a_result_is_a_delimiter(body: bytes) -> None:
     message = multipart(leaf(b"Content-Type: message/rfc822\r\n", leaf(b"", body)), boundary=b"o")
