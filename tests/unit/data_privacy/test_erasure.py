@@ -21,8 +21,9 @@ ANN, BOB = "ann@x.test", "bob@x.test"
 
 
 def contexts_of(message_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    contexts = [message_context.of_message(each) or {} for each in message_ids]
-    return [(e["rcpt_to"], e["rcpt_meta"], e["rcpt_tags"], e["subject"]) for e in contexts]
+    contexts = [context for each in message_ids if (context := message_context.of_message(each))]
+    names = ("rcpt_to", "rcpt_meta", "rcpt_tags", "subject")
+    return [tuple(context.fields[name] for name in names) for context in contexts]
 
 
 @pytest.mark.parametrize(("inline", "objects"), [("8000", 0), ("100", 1)])
