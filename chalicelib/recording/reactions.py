@@ -46,11 +46,11 @@ def complete(events: Sequence[Event], read: Read, records: Records) -> list[Even
     if early:
         # Each wait is as long as all before it
         stream.emit(early, delay=max(1.0, min(map(_age, early))))
-    waiting = {event["event_id"] for event in early}
+    early_ids = {event["event_id"] for event in early}
     return [
         _completed(event, contexts, routes) if OBSERVED in event else event
         for event in events
-        if event["event_id"] not in waiting
+        if event["event_id"] not in early_ids
     ]
 
 

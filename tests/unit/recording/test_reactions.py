@@ -79,9 +79,9 @@ def record(*events: Event) -> list[str]:
 def record_again(bodies: list[str]) -> list[str]:
     with aws_requests() as requests:
         assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
-    waiting = [each.parameters for each in requests if each.operation == "SendMessage"]
-    assert all(each["DelaySeconds"] for each in waiting)
-    return [each["MessageBody"] for each in waiting]
+    waiting_bodies = [each.parameters for each in requests if each.operation == "SendMessage"]
+    assert all(each["DelaySeconds"] for each in waiting_bodies)
+    return [each["MessageBody"] for each in waiting_bodies]
 
 
 def stored() -> list[Event]:
@@ -104,33 +104,33 @@ def test_the_journal_tells_of_a_delivery_that_is_not_recorded_yet(
 def test_an_event_before_its_delivery_waits_for_it(make: Callable[[], Event], time: Clock) -> None:
     store_context()
     journal(0, Retry(451, "later", 20))
-    waiting = record(make())
-    assert (len(waiting), stored()) == (1, [])
+    waiting_bodies = record(make())
+    assert (len(waiting_bodies), stored()) == (1, [])
     time.now += 1
-    waiting = record_again(waiting)
-    assert (len(waiting), stored()) == (1, [])
+    waiting_bodies = record_again(waiting_bodies)
+    assert (len(waiting_bodies), stored()) == (1, [])
     journal(0, Delivered(250, "ok"), unit="0d")
-    assert record_again(waiting) == []
+    assert record_again(waiting_bodies) == []
     (event,) = stored()
     assert (event["sending_ip"], event["timestamp"]) == ("192.0.2.1", NINE)
 
 
 def test_the_event_of_a_delivery_lets_the_events_that_wait_for_it_go_on() -> None:
     store_context()
-    waiting = record(an_open())
+    waiting_bodies = record(an_open())
     record(make_event("delivery", CONTEXT | own(0) | ROUTE, NINE))
-    assert record_again(waiting) == []
+    assert record_again(waiting_bodies) == []
     assert {event["sending_ip"] for event in stored()} == {"192.0.2.1"}
     assert totals(1, "sending_ips", ["192.0.2.1"], NINE, NINE + 60_000, ["open"]) == 1
 
 
 def test_an_event_waits_for_a_limited_time(time: Clock) -> None:
     store_context()
-    waiting, waits = record(an_open()), 0
-    while waiting:
+    waiting_bodies, waits = record(an_open()), 0
+    while waiting_bodies:
         waits += 1
         time.now += LONGEST_WAIT / 3
-        waiting = record_again(waiting)
+        waiting_bodies = record_again(waiting_bodies)
     (event,) = stored()
     assert (waits, event["ip_pool"]) == (3, "asked")
     assert "sending_ip" not in event
