@@ -47,7 +47,7 @@ def metrics(request: Request) -> Reply:
 def deliverability(request: Request) -> Reply:
     """Return the metrics of a window, and links to the reports that divide them."""
     links = [_link(f"{_REPORTS}/{name}", name) for name in sorted(_REPORT_NAMES)]
-    return ok([reports.summary(read(request))], links=links)
+    return ok([reports.summary(read(request, has_rows=False))], links=links)
 
 
 @_get(f"{_REPORTS}/time-series")
