@@ -339,6 +339,17 @@ SEARCHED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key in _SEA
 SEARCHED_TYPES: Final = frozenset(SEARCHED)
 
 
+#: Other names of types (spec 6 has one)
+_ALIASES: Final = {"rejection": "policy_rejection"}
+
+
+def type_of(name: str) -> str | None:
+    """Return the type of a name, which may be in any case; ``None`` if there is none."""
+    kind = name.lower() if name.isascii() else ""
+    kind = _ALIASES.get(kind, kind)
+    return kind if kind in TYPES else None
+
+
 def wrapper_of(kind: str) -> str:
     """Return the key that holds events of type ``kind`` in a webhook's payload (spec 6.1).
 

@@ -6,23 +6,20 @@ passes all filters. A value that its filter cannot have gets a 400 with code 120
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import keywords
-from chalicelib.events.documentation import TYPES
+from chalicelib.events.documentation import type_of
 from chalicelib.events.event_blocks import Conditions
 
 Values = tuple[str, ...]
 
-#: The second name that spec 6 gives a type
-_SPELLINGS = {"rejection": "policy_rejection"}
-_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 PRIMARY: Final = "0"
 
 
@@ -68,17 +65,10 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
     return Filters(values, conditions, confined_to)
 
 
-def number(name: str, text: str) -> str:
-    """Return a whole number without leading zeros; raises 400."""
-    if not _NUMBER.fullmatch(text):
-        raise invalid_params(f"{name} must be whole numbers, which {text[:100]!r} is not")
-    return str(int(text))
-
-
 def event_type(name: str, text: str) -> str:
-    """Return the event type of this name; raises 400."""
-    kind = _SPELLINGS.get(text, text)
-    if kind not in TYPES:
+    """Return the event type of this name, which may be in any case; raises 400."""
+    kind = type_of(text)
+    if kind is None:
         raise invalid_params(f"{name}: there is no event type {text[:100]!r}")
     return kind
 

@@ -90,4 +90,6 @@ def _is_own(domain: str) -> bool:
     system = settings().system_domain.lower()
     before, _, after = settings().tenant_domain.format(account="\0", system=system).partition("\0")
     account = domain.removeprefix(before.lower()).removesuffix(after.lower())
-    return domain == system or (account.isdigit() and domain == f"{before}{account}{after}".lower())
+    return domain == system or (
+        account.isascii() and account.isdigit() and domain == f"{before}{account}{after}".lower()
+    )

@@ -48,11 +48,11 @@ _COPY = re.compile(
     r"(below is )?a copy of (your|the original) message)",
     re.IGNORECASE | re.MULTILINE,
 )
-_REPLY = re.compile(r"(?<![\w.#])#?([45]\d\d)[ -]#?(?=[45]\.\d{1,3}\.\d{1,3}\b)")
-_STATUS = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
+_REPLY = re.compile(r"(?<![\w.#])#?([45][0-9]{2})[ -]#?(?=[45]\.[0-9]{1,3}\.[0-9]{1,3}\b)")
+_STATUS = re.compile(r"(?<![0-9.])[45]\.[0-9]{1,3}\.[0-9]{1,3}(?!\.?[0-9])")
 _PLAIN_REPLY = re.compile(
     r"(?:said|response|error|reason|returned|answered|<<<|was|^)[^\n:]{0,40}?[:\s]\s{0,20}"
-    r"([45]\d\d)[ -](?=\S)",
+    r"([45][0-9]{2})[ -](?=\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 _ADDRESS_LINE = re.compile(r"^[ \t]*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?[ \t]*$", re.MULTILINE)

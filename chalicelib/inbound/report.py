@@ -18,8 +18,8 @@ from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.dsn import RecipientStatus
 from chalicelib.inbound.mime import Mail
 
-_CODE = re.compile(r"\s*#?([45]\d\d)[ -]")
-_STATUS = re.compile(r"(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
+_CODE = re.compile(r"\s*#?([45][0-9]{2})[ -]")
+_STATUS = re.compile(r"(?<![0-9.])[245]\.[0-9]{1,3}\.[0-9]{1,3}(?!\.?[0-9])")
 _VAGUE = re.compile(r"|[245]\.0\.0")
 _REFUSED = 550
 _MOST_WORDS = 500

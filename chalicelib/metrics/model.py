@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -75,6 +76,7 @@ SUBACCOUNT: Final = DIMENSIONS[POSITION["subaccount"]]
 SUBJECT: Final = DIMENSIONS[POSITION["subject-campaign"]]
 PRIMARY: Final = "0"
 _SUBACCOUNT = POSITION[SUBACCOUNT.name]
+_SUBACCOUNT_ID = re.compile("[0-9]+")
 
 LISTED: Final = tuple(each for each in DIMENSIONS if each is not SUBACCOUNT)
 """Dimensions whose values can be listed."""
@@ -227,7 +229,7 @@ def values_of(event: Mapping[str, Any]) -> Values:
     """
     values = [each.canonical(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
     subaccount = values[_SUBACCOUNT]
-    values[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
+    values[_SUBACCOUNT] = subaccount if _SUBACCOUNT_ID.fullmatch(subaccount) else PRIMARY
     if event["type"] not in PLACEMENTS:
         values[POSITION["subject-campaign"]] = ""
     return tuple(values)

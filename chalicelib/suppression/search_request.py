@@ -24,7 +24,7 @@ _RECIPIENT = "suppression recipient position"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECOND_MS = 1000
 # A "+" that was not percent-encoded arrives as a blank
-_DECODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+_DECODED_PLUS = re.compile(r"(?<=[0-9]) (?=[0-9]{2}:?[0-9]{2}$)")
 
 
 def read_paging(query: Query) -> Paging:

@@ -18,7 +18,7 @@ from tests.fake_cloud import aws_requests
 pytestmark = pytest.mark.usefixtures("cloud")
 
 #: One whose chunks are in partitions of their own, and one of before
-TRANSMISSIONS = ("191930000000000001", "000000000000000001")
+TRANSMISSIONS = ("391930000000000001", "191930000000000001")
 DELIVERED = Delivered(250, "ok", "192.0.2.7", sending_ip="10.0.0.1")
 DEFERRED = Retry(451, "later", 20)
 REFUSED = Failed(550, "no", 10)

@@ -150,6 +150,16 @@ def test_an_unknown_event_type_is_refused_but_types_of_other_searches_are_not() 
         filters.read({"events": kind})
 
 
+@pytest.mark.parametrize("text", ["OPEN", "Open,oPEN", "Policy_Rejection", "REJECTION"])
+def test_names_of_event_types_may_be_in_any_case(text: str) -> None:
+    names = {"open", "policy_rejection"}
+    assert set(filters.read({"events": text}).values_of("events")) <= names
+
+
+def test_letters_that_only_look_alike_name_no_event_type() -> None:
+    refused_filter(events="spam_complaint".replace("i", "\u0130"))
+
+
 @pytest.mark.parametrize("name", ["bounce_classes", "subaccounts", "ab_test_versions"])
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "1" * 11, "١"])
 def test_a_value_that_is_not_a_number_is_refused_with_its_parameters_name(

@@ -228,6 +228,10 @@ def test_a_time_series_has_every_bucket_with_its_time(client: Client) -> None:
     assert weekly == [{"count_injected": 4, "ts": "2026-11-16T00:00:00+00:00"}]
 
 
+def test_leading_zeros_of_a_subaccount_do_not_count(client: Client) -> None:
+    assert results(client, "", "count_injected", subaccounts="007") == [{"count_injected": 1}]
+
+
 def test_a_time_series_is_limited_and_ordered_on_demand(client: Client) -> None:
     metrics = "count_delivered,count_injected"
 
@@ -444,6 +448,8 @@ def test_a_request_without_metrics_is_refused(client: Client, path: str) -> None
         ("/domain", {"metrics": "count_sent", "precision": "12hr"}),
         ("/domain", {"metrics": "count_sent", "timezone": "Nowhere"}),
         ("/domain", {"metrics": "count_sent", "subaccounts": "x"}),
+        ("/domain", {"metrics": "count_sent", "subaccounts": "0,\u0663"}),
+        ("/domain", {"metrics": "count_sent", "subaccounts": "1" * 11}),
     ],
 )
 @pytest.mark.spec("4.11-t9")
