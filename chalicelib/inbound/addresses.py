@@ -90,6 +90,5 @@ def _is_own(domain: str) -> bool:
     system = settings().system_domain.lower()
     before, _, after = settings().tenant_domain.format(account="\0", system=system).partition("\0")
     account = domain.removeprefix(before.lower()).removesuffix(after.lower())
-    return domain == system or (
-        account.isascii() and account.isdigit() and domain == f"{before}{account}{after}".lower()
-    )
+    is_number = account.isascii() and account.isdigit()
+    return domain == system or (is_number and domain == f"{before}{account}{after}".lower())
