@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Final
 
+from chalicelib.core.addresses import spelling
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import number
 from chalicelib.core.query import Query, delimited_list
@@ -77,8 +78,8 @@ def _any(name: str, text: str) -> str:
     return text
 
 
-def _lower(name: str, text: str) -> str:
-    return text.lower()
+def _mailbox(name: str, text: str) -> str:
+    return spelling(text)
 
 
 def _address(name: str, text: str) -> str:
@@ -92,9 +93,9 @@ def _equal(values: Values) -> Callable[[Any], bool]:
     return frozenset(values).__contains__
 
 
-def _equal_lower(values: Values) -> Callable[[Any], bool]:
+def _same_mailbox(values: Values) -> Callable[[Any], bool]:
     texts = frozenset(values)
-    return lambda value: value is not None and value.lower() in texts
+    return lambda value: value is not None and (value in texts or spelling(value) in texts)
 
 
 def _equal_or_primary(values: Values) -> Callable[[Any], bool]:
@@ -113,9 +114,9 @@ def _domain_keywords(values: Values) -> Callable[[Any], bool]:
 FILTERS: Final[dict[str, Filter]] = {
     "events": Filter("type", event_type, _equal),
     "event_ids": Filter("event_id", _any, _equal),
-    "recipients": Filter("rcpt_to", _lower, _equal),
+    "recipients": Filter("rcpt_to", _mailbox, _same_mailbox),
     "recipient_domains": Filter("recipient_domain", _any, _domain_keywords),
-    "from_addresses": Filter("friendly_from", _lower, _equal_lower),
+    "from_addresses": Filter("friendly_from", _mailbox, _same_mailbox),
     "sending_domains": Filter("sending_domain", _any, _domain_keywords),
     "subjects": Filter("subject", _any, _keywords),
     "reasons": Filter("reason", _any, _keywords),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
 
-from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
+from chalicelib.core.addresses import Mailbox, read_mailbox
 from chalicelib.generation import feedback_id as feedback_id_header
 from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
 from chalicelib.mail_format.header_rules import senders_headers
@@ -59,7 +59,7 @@ def compose(
     if "date" not in own_names:
         headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")
     if "message-id" not in own_names:
-        address = f"{message_id}@{content.sender.domain_in_a_labels}"
+        address = f"{message_id}@{content.sender.domain}"
         headers.append(f"Message-ID: <{address}>\r\n".encode())
     if feedback_id and feedback_id_header.NAME not in own_names:
         headers.append(feedback_id)
@@ -108,8 +108,7 @@ def _header(name: str, value: str) -> bytes:
 
 
 def _address(mailbox: Mailbox) -> Address:
-    # In A-labels: not every host on the way takes others in a header
-    return Address(mailbox.name or None, in_a_labels(mailbox.email) or mailbox.email)
+    return Address(mailbox.name or None, mailbox.email)
 
 
 @lru_cache(maxsize=16)

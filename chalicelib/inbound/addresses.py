@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from chalicelib.core import config_cache
+from chalicelib.core.domain_names import spelling
 from chalicelib.core.settings import settings
 from chalicelib.domain_reports.model import DMARC_LOCAL_PART, TLS_LOCAL_PART
 from chalicelib.sending_domains import return_path, store
@@ -80,7 +81,7 @@ def is_served(domain: str) -> bool:
     It does for domains that may take bounces (spec 2.5 rule 5) and for its own names that their
     records lead to, because a host may send to the target of a CNAME.
     """
-    if _is_own(domain.lower()):
+    if _is_own(spelling(domain)):
         return True
     item = config_cache.read_one(store.key_of(domain))
     return item is not None and store.from_item(item).takes_bounces

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 
+from chalicelib.core.addresses import spelling
 from chalicelib.events.model import Event, make_event
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
@@ -48,7 +49,7 @@ def spam_complaint(
     fields: Event = {
         "fbtype": report.kind,
         "report_by": report.reported_by or message.fields["recipient_domain"],
-        "report_to": reported_to.lower(),
+        "report_to": spelling(reported_to),
         "queue_time": message.queue_time,
     }
     return make_event("spam_complaint", message.fields, at_ms, **_METHOD, **fields)

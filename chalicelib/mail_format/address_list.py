@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from email.utils import getaddresses
 
-from chalicelib.core.addresses import in_a_labels
 from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
 
 ADDRESS_FIELDS = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
@@ -32,15 +31,11 @@ def read_addresses(values: Iterable[str]) -> list[Address]:
 def address_list_field(name: str, value: str) -> bytes:
     """Return the field with its CRLF; a value that is not a list is encoded as plain text.
 
-    Domains are written as A-labels. Raises HeaderError (RFC 5322 3.4, RFC 2047).
+    Raises HeaderError (RFC 5322 3.4, RFC 2047).
     """
     if "\r" not in value and "\n" not in value:  # reading ignores them, writing refuses them
         try:
-            return encode_addresses(name, [_in_a_labels(each) for each in read_addresses([value])])
+            return encode_addresses(name, read_addresses([value]))
         except HeaderError:
             pass
     return encode_header(name, value)
-
-
-def _in_a_labels(address: Address) -> Address:
-    return Address(address.name, in_a_labels(address.email) or address.email)

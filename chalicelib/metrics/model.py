@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from chalicelib.core import domain_names
+
 Counts = dict[str, int]
 """Numbers by the codes of counters."""
 
@@ -41,13 +43,35 @@ class Dimension(NamedTuple):
     def canonical(self, text: str) -> str:
         """Return a value, or a text to compare values with, in the form that is counted.
 
-        The case of host names does not matter. JSON may hold half a surrogate pair, tables may not.
+        Domains have one spelling. JSON may hold half a surrogate pair, tables may not.
         """
         text = text.encode("utf-8", "replace").decode()
-        return text.lower() if self.field in _HOST_NAMES else text
+        return domain_names.spelling(text) if self.is_domain else text
+
+    def part(self, text: str) -> str:
+        """Return a part of a value in the form in which it is looked for in :meth:`forms`."""
+        text = text.encode("utf-8", "replace").decode()
+        return domain_names.mapped(text) if self.is_domain else text
+
+    def forms(self, value: str) -> tuple[str, ...]:
+        """Return the form of a value that is counted, and any other that parts are looked for in.
+
+        A domain is found by a part of what people read, too. A value may be as version 0.1.0
+        counted it.
+        """
+        if not self.is_domain or (value.isascii() and _A_LABEL not in value):
+            return (value,)
+        name = domain_names.spelling(value)
+        return (name, domain_names.in_u_labels(name))
+
+    @property
+    def is_domain(self) -> bool:
+        """Whether its values are names of domains."""
+        return self.field in _DOMAINS
 
 
-_HOST_NAMES: Final = frozenset(("recipient_domain", "sending_domain"))
+_A_LABEL: Final = "xn--"
+_DOMAINS: Final = frozenset(("recipient_domain", "sending_domain"))
 
 DIMENSIONS: Final = (
     Dimension("domain", "domains", "recipient_domain", "domain"),

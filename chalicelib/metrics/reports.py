@@ -74,7 +74,7 @@ def over_time(request: ReportRequest) -> list[Json]:
 def by_dimension(request: ReportRequest, dimension: Dimension) -> list[Json]:
     """Return the metrics of each value of a dimension; mail without a value is in no row."""
     position = POSITION[dimension.name]
-    sums = _sums(_rows(request, [dimension]), lambda row: row.values[position])
+    sums = _sums(_rows(request, [dimension]), lambda row: dimension.forms(row.values[position])[0])
     sums.pop("", None)
     read: Callable[[str], str | int] = int if dimension is SUBACCOUNT else str
     return _ordered_rows(
@@ -171,7 +171,7 @@ def _by_label(
     """Yield the sums of a facet's labels: the dimensions' values, the label's parts, the counts."""
     sums = _sums(
         _rows(request, by, facet),
-        lambda row: (row.label, *(row.values[POSITION[each.name]] for each in by)),
+        lambda row: (row.label, *(each.forms(row.values[POSITION[each.name]])[0] for each in by)),
     )
     for (label, *values), counts in sums.items():
         names = {each.key: value for each, value in zip(by, values, strict=True)}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.core import clock, ids
-from chalicelib.core.addresses import domain_of
+from chalicelib.core.addresses import domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
 from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.templates.prebuilt import PrebuiltContent
@@ -56,7 +56,7 @@ def policy_rejections(
         "remote_addr": peer_ip,
     }
     if mail_from:
-        fields["msg_from"] = mail_from
+        fields["msg_from"] = in_a_labels(mail_from) or mail_from
     if friendly_from:
         fields |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
     return [

@@ -110,7 +110,8 @@ def of_message(message_id: str) -> Context | None:
 def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
     """Erase metadata, tags and subject of those messages that were sent to the recipient.
 
-    ``address`` is in lower case. Ids of messages that another system sent are skipped.
+    ``address`` is in the spelling in which events have it. Ids of messages that another system sent
+    are skipped.
     """
     for message_id in message_ids:
         try:

@@ -184,3 +184,15 @@ def test_a_caller_confined_to_a_subaccount_finds_no_other_events() -> None:
     assert rows({"subaccounts": "8"}, events, 7) == []
     assert rows({"subaccounts": "7,8"}, events, 7) == events[:1]
     assert rows({"subaccounts": "0"}, [event_at(NINE)], 7) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["u@bücher.test", "U@BU\u0308CHER\u3002test", "u@xn--bcher-kva.test"]
+)
+@pytest.mark.parametrize("name", ["recipients", "from_addresses"])
+def test_an_address_is_found_in_every_spelling(name: str, text: str) -> None:
+    events = [
+        event_at(NINE, 1) | {FILTERS[name].field: email}
+        for email in ("u@xn--bcher-kva.test", "u@bücher.test", "v@xn--bcher-kva.test")
+    ]
+    assert rows({name: text}, events) == events[:2]  # the second as version 0.1.0 stored it
