@@ -65,7 +65,7 @@ def default_metrics(by: By | None) -> tuple[str, ...]:
 
 def start_of(last: str) -> str:
     """Return the beginning, in UTC, of a time until now such as 12h or 7d; raises ValueError."""
-    match = re.fullmatch(r"(\d{1,5})([mhdw])", last)
+    match = re.fullmatch(r"([0-9]{1,5})([mhdw])", last)
     if not match:
         raise ValueError(f"must be like 12h or 7d, which {last!r} is not")
     age = timedelta(**{_UNITS[match[2]]: int(match[1])})

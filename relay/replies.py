@@ -25,9 +25,13 @@ class Reply:
     text: str
 
     def encode(self) -> bytes:
-        """Return the octets of the reply with CRLF; unprintable characters become spaces."""
+        """Return the octets of the reply with CRLF; unprintable characters become spaces.
+
+        The code is followed by a space even if there is no text: clients look for ``334 `` (RFC
+        4954 4).
+        """
         text = _NOT_PRINTABLE.sub(" ", self.text)[:_MAX_TEXT]
-        return " ".join(filter(None, (str(self.code), self.enhanced, text))).encode() + b"\r\n"
+        return f"{self.code} {' '.join(filter(None, (self.enhanced, text)))}\r\n".encode()
 
 
 def greeting(hostname: str) -> Reply:

@@ -16,6 +16,7 @@ from math import log
 
 from chalicelib.ab_tests.model import SAMPLE_SIZE, AbTest, Share
 from chalicelib.ab_tests.store import sample, versions
+from chalicelib.core.addresses import spelling
 from chalicelib.core.errors import subresource_not_found
 from chalicelib.core.scope import PRIMARY, Scope
 
@@ -77,6 +78,12 @@ def preferences(test: AbTest, recipient: str) -> list[Share]:
 
 
 def _uniform(test: AbTest, recipient: str, share: Share) -> float:
-    parts = (str(test.account_id), test.id, str(test.version), recipient.lower(), share.template_id)
+    parts = (
+        str(test.account_id),
+        test.id,
+        str(test.version),
+        spelling(recipient),
+        share.template_id,
+    )
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     return (int.from_bytes(digest[:8], "big") + 0.5) / 2**_BITS

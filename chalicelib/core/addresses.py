@@ -8,6 +8,7 @@ literals such as ``a@[192.0.2.1]`` are refused, because the service cannot verif
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from chalicelib.core import domain_names
@@ -21,6 +22,7 @@ _ALNUM = r"[^\x00-/:-@\[-`{-\x7f]"
 _LABEL = rf"{_ALNUM}(?:[^\x00-,./:-@\[-`{{-\x7f]{{0,61}}{_ALNUM})?"
 _ADDRESS = re.compile(rf"({_LOCAL})@({_LABEL}(?:\.{_LABEL})+)")
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+_QUOTED_PAIR = re.compile(r"\\(.)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 LONGEST = 254
@@ -38,18 +40,13 @@ class Mailbox:
 
     @property
     def domain(self) -> str:
-        """Return the domain, in lower case."""
+        """Return the domain in its one spelling."""
         return domain_of(self.email)
-
-    @property
-    def domain_in_a_labels(self) -> str:
-        """Return the domain in A-labels (RFC 5890) where it has such a form."""
-        return domain_names.in_a_labels(self.domain) or self.domain
 
 
 def is_address(text: str) -> bool:
     """Tell whether ``text`` is one bare address."""
-    if len(text) > LONGEST or not (match := _ADDRESS.fullmatch(text)):
+    if len(text) > LONGEST or not (match := _ADDRESS.fullmatch(_with_ascii_dots(text))):
         return False
     if text.isascii():
         return match.end(1) <= LONGEST_LOCAL
@@ -62,16 +59,56 @@ def is_domain(text: str) -> bool:
     """Tell whether ``text`` is a domain name of at least two labels."""
     if len(text) > LONGEST_DOMAIN or _has_surrogate(text):
         return False
-    return _DOMAIN.fullmatch(text) is not None
+    return _DOMAIN.fullmatch(domain_names.with_ascii_dots(text)) is not None
 
 
 def _has_surrogate(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
+def _with_ascii_dots(email: str) -> str:
+    if email.isascii():
+        return email
+    local, at, domain = email.rpartition("@")
+    return f"{local}{at}{domain_names.with_ascii_dots(domain)}"
+
+
 def domain_of(email: str) -> str:
-    """Return the part behind the last ``@``, in lower case."""
-    return email.rpartition("@")[2].lower()
+    """Return the part behind the last ``@`` in the one spelling of domains."""
+    return domain_names.spelling(email.rpartition("@")[2])
+
+
+def spelling(email: str) -> str:
+    """Return the one spelling of an address, by which it is stored, searched and counted.
+
+    Mail to ``Ann@Bücher.example`` leaves as mail to ``Ann@xn--bcher-kva.example``, and mailboxes
+    ignore case, so both are ``ann@xn--bcher-kva.example``. Letters of the local part are composed.
+    Quotes that it does not need are not part of it (RFC 5321 4.1.2).
+    """
+    if email.isascii():
+        return _unquoted(email.lower())
+    local, at, domain = email.rpartition("@")
+    lowered = unicodedata.normalize("NFC", local.lower())
+    return _unquoted(f"{lowered}{at}{domain_names.spelling(domain)}")
+
+
+def spellings(email: str) -> list[str]:
+    """Return the one spelling of an address, then others under which version 0.1.0 stored it.
+
+    That kept addresses in lower case, and domains as they were typed.
+    """
+    local, at, domain = spelling(email).rpartition("@")
+    readable = f"{local}{at}{domain_names.in_u_labels(domain)}"
+    decomposed = unicodedata.normalize("NFD", readable)
+    return list(dict.fromkeys((f"{local}{at}{domain}", email.lower(), readable, decomposed)))
+
+
+def _unquoted(address: str) -> str:
+    if not address.startswith('"'):
+        return address
+    local, _, domain = address.rpartition("@")
+    plain = _QUOTED_PAIR.sub(r"\1", local[1:-1]) + f"@{domain}"
+    return plain if is_address(plain) and not plain.startswith('"') else address
 
 
 def in_a_labels(email: str) -> str | None:

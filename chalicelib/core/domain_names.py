@@ -1,14 +1,19 @@
 """Normalize domain names, and tell which names one owner can have (the public suffix list).
 
 A name is kept in lower case and in A-labels (RFC 5890): ``Bücher.example`` is
-``xn--bcher-kva.example``. Names with characters beyond ASCII are mapped by UTS 46, as
-browsers do.
+``xn--bcher-kva.example``. Names with characters beyond ASCII are mapped by UTS 46, as browsers do
+(non-transitional: ``straße`` is not ``strasse``).
+
+There are three forms: :func:`canonical` for the name of a host or a domain that somebody registers
+here, :func:`in_a_labels` for the wire, and :func:`spelling` for whatever is compared, counted or
+searched.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+import unicodedata
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +22,13 @@ if TYPE_CHECKING:
 LONGEST = 253
 LONGEST_LABEL = 63
 
+#: The dots between labels (UTS 46 4.5): the ASCII one, and those of East Asian scripts
+DOTS = ".\u3002\uff0e\uff61"
+
+_ASCII_DOTS = str.maketrans(dict.fromkeys(DOTS[1:], "."))
+_PREFIX = "xn--"
+# IDNA 2003 maps these to others or to nothing, so that it names another domain (UTS 46 2.3)
+_DEVIATIONS = re.compile("[ß\u03c2\u200c\u200d]")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 
 
@@ -58,12 +70,48 @@ def in_a_labels(name: str) -> str | None:
     Symbols that IDNA 2008 no longer allows (RFC 5892) are written as IDNA 2003 wrote them, because
     some domains were registered with them.
     """
+    return name if name.isascii() else _wire_form(name)
+
+
+def spelling(name: str) -> str:
+    """Return the one spelling of a name, however it was typed: A-labels in lower case.
+
+    A name that has no such form is composed, in lower case.
+
+    >>> spelling("BÜCHER。Example")
+    'xn--bcher-kva.example'
+    """
     if name.isascii():
-        return name
+        return name.lower()
+    return _wire_form(name) or unicodedata.normalize("NFC", name.lower())
+
+
+def mapped(text: str) -> str:
+    """Return a part of a name as it would be in one: in lower case, composed, with ASCII dots."""
+    if text.isascii():
+        return text.lower()
+    import idna
+
     try:
-        return normalize(name) or name.encode("idna").decode()
+        return idna.uts46_remap(text, std3_rules=False, transitional=False)
     except UnicodeError:
-        return None
+        return unicodedata.normalize("NFC", text.lower())
+
+
+def in_u_labels(name: str) -> str:
+    """Return a name as people read it: its A-labels are decoded, as far as they are valid.
+
+    >>> in_u_labels("xn--bcher-kva.example")
+    'bücher.example'
+    """
+    if _PREFIX not in name:
+        return name
+    return ".".join(map(_u_label, name.split(".")))
+
+
+def with_ascii_dots(name: str) -> str:
+    """Return a name with ASCII dots between its labels."""
+    return name.translate(_ASCII_DOTS)
 
 
 def is_public_suffix(name: str) -> bool:
@@ -102,6 +150,45 @@ def _a_labels(text: str) -> str:
         return idna.encode(text, uts46=True).decode()
     except UnicodeError as error:
         raise BadName("it is not an internationalised domain name") from error
+
+
+@lru_cache(maxsize=4096)
+def _wire_form(name: str) -> str | None:
+    """Return a name beyond ASCII in A-labels: mapped as a whole, encoded label by label."""
+    import idna
+
+    if len(name) > LONGEST:
+        return None
+    try:
+        mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
+        a_labels = ".".join(map(_a_label, mapped.split(".")))
+    except UnicodeError:
+        return None
+    return a_labels if len(a_labels) <= LONGEST else None
+
+
+def _a_label(label: str) -> str:
+    import idna
+
+    if label.isascii():
+        return label
+    try:
+        return idna.alabel(label).decode()
+    except UnicodeError:
+        if _DEVIATIONS.search(label):
+            raise
+        return label.encode("idna").decode()
+
+
+@lru_cache(maxsize=4096)
+def _u_label(label: str) -> str:
+    if not label.startswith(_PREFIX) or len(label) > LONGEST_LABEL:
+        return label
+    try:
+        decoded = label.removeprefix(_PREFIX).encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
+    return decoded if in_a_labels(decoded) == label else label
 
 
 @cache

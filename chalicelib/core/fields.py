@@ -15,6 +15,7 @@ from chalicelib.core.query import Query
 from chalicelib.core.violations import from_validation
 
 _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
 class Body(pydantic.BaseModel):
@@ -66,6 +67,13 @@ def integer(query: Query, name: str, default: int | None, low: int, high: int) -
     if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
         raise _unusable(name, f"must be an integer from {low} to {high}")
     return int(text)
+
+
+def number(name: str, text: str) -> str:
+    """Return a value of a list of numbers in its one spelling: no leading zeros; raises 400."""
+    if not _NUMBER.fullmatch(text):
+        raise invalid_params(f"{name} must be whole numbers, which {text[:100]!r} is not")
+    return str(int(text))
 
 
 def _unusable(name: str, rule: str) -> ApiError:

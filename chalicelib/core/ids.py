@@ -36,7 +36,8 @@ def repeatable_transmission_id(moment_ms: int, text: str) -> str:
 
 def is_spread(transmission: str) -> bool:
     """Tell whether the data of a transmission is spread over partitions (``message_keys``)."""
-    return transmission.isdecimal() and int(transmission) >= _SPREAD_FROM
+    is_number = transmission.isascii() and transmission.isdecimal()
+    return is_number and int(transmission) >= _SPREAD_FROM
 
 
 def message_id(transmission: str, index: int) -> str:

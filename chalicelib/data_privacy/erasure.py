@@ -12,11 +12,11 @@ is finished; the context of messages whose events have expired expires as well.
 
 from __future__ import annotations
 
+from chalicelib.core.addresses import spellings
 from chalicelib.core.scope import Scope
 from chalicelib.events import service as events
 from chalicelib.seeding.store import samples
 from chalicelib.suppression import removal
-from chalicelib.suppression.model import listed_as
 from chalicelib.tracking.store import message_context
 
 
@@ -27,8 +27,8 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     last. Entries of compliance are deleted if ``compliance`` is true.
     """
     deleted = removal.erase(scope, recipient, compliance=compliance)
-    for spelling in dict.fromkeys((recipient.lower(), listed_as(recipient))):
-        samples.erase_recipient(scope, spelling)
+    samples.erase_recipient(scope, recipient)
+    for spelling in spellings(recipient):
         message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
         deleted += events.erase_recipient(scope, spelling)
     return deleted

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from chalicelib.core.addresses import is_address
+from chalicelib.core.addresses import is_address, spelling
 from chalicelib.core.errors import ApiErrors, bad_request
 
 MOST_RECIPIENTS: Final = 1000
 
 
 def read_recipients(body: Any) -> list[str]:
-    """Return the addresses that a request is about, in lower case; raises 400."""
+    """Return the addresses that a request is about, each in one spelling; raises 400."""
     recipients = body.get("recipients") if isinstance(body, dict) else None
     if not isinstance(recipients, list) or not recipients:
         raise bad_request("recipients must be an array of email addresses")
@@ -20,4 +20,4 @@ def read_recipients(body: Any) -> list[str]:
     bad = [each for each in recipients if not isinstance(each, str) or not is_address(each)]
     if bad:
         raise ApiErrors(400, [{"message": "invalid email address", "recipient": e} for e in bad])
-    return list(dict.fromkeys(each.lower() for each in recipients))
+    return list(dict.fromkeys(map(spelling, recipients)))

@@ -25,7 +25,7 @@ from chalicelib.delivery.reply_rules import reply_rules
 TEXT_LIMIT = 1_000
 """Characters of a reply that are looked at."""
 
-_STATUS = re.compile(r"(?<![\d.])[245]\.(\d{1,3})\.(\d{1,3})(?!\.?\d)")
+_STATUS = re.compile(r"(?<![0-9.])[245]\.([0-9]{1,3})\.([0-9]{1,3})(?!\.?[0-9])")
 _ADDRESS = re.compile(r"[\w.+=%/-]{0,64}@[\w.-]{1,255}")
 _SPACE = re.compile(r"\s+")
 _OF_AN_ADDRESS = frozenset({INVALID_RECIPIENT, DNS_FAILURE})

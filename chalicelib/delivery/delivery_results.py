@@ -12,6 +12,7 @@ from chalicelib.core import clock
 from chalicelib.core.bounce_classes import TIMEOUT, TRANSIENT_FAILURE
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
+from chalicelib.delivery.deliveries import route_fields
 from chalicelib.delivery.delivery_batch import (
     DeliveryBatch,
     FinishedMessage,
@@ -219,9 +220,7 @@ def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome
             "reason": reply,
             "raw_reason": reply,
         }
-    sending_ip = {"sending_ip": outcome.sending_ip} if outcome.sending_ip else {}
-    # The pool's own address counts: behind it there may be another one that nobody else sees
-    base = batch.event_base(message) | sending_ip | entry.get("route", {})
+    base = batch.event_base(message) | route_fields(entry, outcome)
     return make_event(
         _EVENT_TYPES[type(outcome)], base, entry["at"], attempt=batch.attempt, **fields
     )

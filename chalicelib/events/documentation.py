@@ -53,11 +53,11 @@ _TRANSMISSION = _set(
     "transmission_id campaign_id template_id template_version ip_pool recv_method transactional "
     "scheduled_time open_tracking click_tracking initial_pixel amp_enabled"
 )
-_CONTENT = _set(
-    "message_id subject friendly_from sending_domain msg_from msg_size injection_time sending_ip"
-)
+_CONTENT = _set("message_id subject friendly_from sending_domain msg_from msg_size injection_time")
 _TEST = _set("ab_test_id ab_test_version")
-_MESSAGE = _ALWAYS | _RECIPIENT | _TRANSMISSION | _CONTENT
+_GENERATED = _ALWAYS | _RECIPIENT | _TRANSMISSION | _CONTENT
+#: Fields of a message that an attempt was made with; before that no address has been chosen
+_MESSAGE = _GENERATED | {"sending_ip"}
 _ATTEMPT = _set("delv_method ip_address num_retries")
 _REFUSAL = _set("bounce_class error_code reason raw_reason")
 _REQUEST = _set("delv_method ip_address user_agent user_agent_parsed geo_ip")
@@ -100,7 +100,7 @@ WRAPPERS: Final = (
                 "injection",
                 "Injection",
                 "Message is received by or injected into the service.",
-                _MESSAGE | _TEST,
+                _GENERATED | _TEST,
             ),
             _type(
                 "delivery",
@@ -140,7 +140,7 @@ WRAPPERS: Final = (
                 "policy_rejection",
                 "Policy Rejection",
                 "Due to policy, the service rejected a message or failed to generate a message.",
-                (_MESSAGE | _TEST | _REFUSAL | {"remote_addr"})
+                (_GENERATED | _TEST | _REFUSAL | {"remote_addr"})
                 - _set("subject msg_size scheduled_time"),
                 bounce_class="25",
                 **_refused("550 5.7.1 Unconfigured sending domain"),
@@ -337,6 +337,17 @@ _WRAPPER_OF: Final = {each.name: wrapper.key for wrapper in WRAPPERS for each in
 _SEARCHED = ("message_event", "track_event", "gen_event", "unsubscribe_event")
 SEARCHED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key in _SEARCHED)
 SEARCHED_TYPES: Final = frozenset(SEARCHED)
+
+
+#: Other names of types (spec 6 has one)
+_ALIASES: Final = {"rejection": "policy_rejection"}
+
+
+def type_of(name: str) -> str | None:
+    """Return the type of a name, which may be in any case; ``None`` if there is none."""
+    kind = name.lower() if name.isascii() else ""
+    kind = _ALIASES.get(kind, kind)
+    return kind if kind in TYPES else None
 
 
 def wrapper_of(kind: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chalicelib.core import ids
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -93,7 +95,11 @@ FIELDS: Final[dict[str, Field]] = {
         ("friendly_from", "Address in the message's From header", "news@example.test"),
         ("geo_ip", "Location of `ip_address`, if it is known", _GEO_IP),
         ("href", "File with the events that could not be ingested", "https://files.example.test/f"),
-        ("initial_pixel", "Whether the message has a pixel at its beginning", True),
+        (
+            "initial_pixel",
+            "Whether the message has a pixel at its beginning, or would have had if there were one",
+            True,
+        ),
         ("injection_time", "When the service accepted the message", "2025-12-31T23:59:58.250Z"),
         ("ip_address", "Host that accepted the message, or that made the request", "203.0.113.25"),
         ("ip_pool", "IP pool that the message was sent from", "default"),
@@ -121,8 +127,8 @@ FIELDS: Final[dict[str, Field]] = {
         ("raw_reason", "Reply of the remote server, unchanged", "550 5.1.1 Unknown user"),
         (
             "rcpt_hash",
-            "Hash of the recipient's address",
-            "ee7e04a5f82a4b66e6dbd9a9d8ea4a0c2e27bb58",
+            "SHA-1 of `rcpt_to`, in hexadecimal",
+            ids.recipient_hash("ann@inbox.test"),
         ),
         ("rcpt_meta", "Metadata of the recipient and its transmission", {"order": "1027"}),
         ("rcpt_subs", "Substitution data of the recipient", {"name": "Ann"}),

@@ -6,23 +6,21 @@ passes all filters. A value that its filter cannot have gets a 400 with code 120
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Final
 
+from chalicelib.core.addresses import spelling
 from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import keywords
-from chalicelib.events.documentation import TYPES
+from chalicelib.events.documentation import type_of
 from chalicelib.events.event_blocks import Conditions
 
 Values = tuple[str, ...]
 
-#: The second name that spec 6 gives a type
-_SPELLINGS = {"rejection": "policy_rejection"}
-_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 PRIMARY: Final = "0"
 
 
@@ -68,17 +66,10 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
     return Filters(values, conditions, confined_to)
 
 
-def number(name: str, text: str) -> str:
-    """Return a whole number without leading zeros; raises 400."""
-    if not _NUMBER.fullmatch(text):
-        raise invalid_params(f"{name} must be whole numbers, which {text[:100]!r} is not")
-    return str(int(text))
-
-
 def event_type(name: str, text: str) -> str:
-    """Return the event type of this name; raises 400."""
-    kind = _SPELLINGS.get(text, text)
-    if kind not in TYPES:
+    """Return the event type of this name, which may be in any case; raises 400."""
+    kind = type_of(text)
+    if kind is None:
         raise invalid_params(f"{name}: there is no event type {text[:100]!r}")
     return kind
 
@@ -87,8 +78,8 @@ def _any(name: str, text: str) -> str:
     return text
 
 
-def _lower(name: str, text: str) -> str:
-    return text.lower()
+def _mailbox(name: str, text: str) -> str:
+    return spelling(text)
 
 
 def _address(name: str, text: str) -> str:
@@ -102,9 +93,9 @@ def _equal(values: Values) -> Callable[[Any], bool]:
     return frozenset(values).__contains__
 
 
-def _equal_lower(values: Values) -> Callable[[Any], bool]:
+def _same_mailbox(values: Values) -> Callable[[Any], bool]:
     texts = frozenset(values)
-    return lambda value: value is not None and value.lower() in texts
+    return lambda value: value is not None and (value in texts or spelling(value) in texts)
 
 
 def _equal_or_primary(values: Values) -> Callable[[Any], bool]:
@@ -123,9 +114,9 @@ def _domain_keywords(values: Values) -> Callable[[Any], bool]:
 FILTERS: Final[dict[str, Filter]] = {
     "events": Filter("type", event_type, _equal),
     "event_ids": Filter("event_id", _any, _equal),
-    "recipients": Filter("rcpt_to", _lower, _equal),
+    "recipients": Filter("rcpt_to", _mailbox, _same_mailbox),
     "recipient_domains": Filter("recipient_domain", _any, _domain_keywords),
-    "from_addresses": Filter("friendly_from", _lower, _equal_lower),
+    "from_addresses": Filter("friendly_from", _mailbox, _same_mailbox),
     "sending_domains": Filter("sending_domain", _any, _domain_keywords),
     "subjects": Filter("subject", _any, _keywords),
     "reasons": Filter("reason", _any, _keywords),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.core import ids
+from chalicelib.core.addresses import spelling
 
 Event = dict[str, Any]
 
@@ -61,7 +62,7 @@ def recipient_fields(
     email: str, *, metadata: Mapping[str, Any], tags: list[str], rcpt_type: str = ""
 ) -> Event:
     """Return the event fields about the recipient; ``metadata`` is already merged."""
-    address = email.lower()
+    address = spelling(email)
     domain = address.rpartition("@")[2]
     fields: Event = {
         "rcpt_to": address,

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from chalicelib.core.addresses import spellings
 from chalicelib.events import search
 from chalicelib.events.filters import Filters
 from chalicelib.events.positions import Window, moment_of
@@ -78,7 +79,8 @@ class QueryPlan:
             keys = (key for each in ids for key in partitions.of_message(account, each))
             return list(dict.fromkeys(keys))
         if addresses := values_of("recipients"):
-            return [partitions.recipient(account, address) for address in addresses]
+            keys = (spelling for address in addresses for spelling in spellings(address))
+            return [partitions.recipient(account, each) for each in keys]
         if ids := values_of("transmissions"):
             return [partitions.transmission(account, each) for each in ids]
         if self.campaigns is None or len(self.campaigns) > MOST_CAMPAIGNS:

@@ -56,18 +56,22 @@ def newest_first(
 
 
 def messages_to(scope: Scope, address: str) -> set[str]:
-    """Return the ids of a scope's messages to a recipient of which there are events."""
-    events = _recipient_events(scope, partitions.recipient(scope.account_id, address.lower()))
+    """Return the ids of a scope's messages to a recipient of which there are events.
+
+    ``address`` is in the spelling in which events have it.
+    """
+    events = _recipient_events(scope, partitions.recipient(scope.account_id, address))
     return {event["message_id"] for event in events if "message_id" in event}
 
 
 def erase_recipient(scope: Scope, address: str) -> int:
     """Delete a recipient's events in a scope for good; return how many there were.
 
+    ``address`` is in the spelling in which the events have it.
     An interrupted erasure can be repeated: the recipient's own partition, from which the events in
     the other partitions are known, is changed last.
     """
-    own = partitions.recipient(scope.account_id, address.lower())
+    own = partitions.recipient(scope.account_id, address)
     erased = {position(event): event for event in _recipient_events(scope, own)}
     entries = dict.fromkeys(day_index.erasure_entry(event) for event in erased.values())
     blocks.table.write_all(

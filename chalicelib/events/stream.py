@@ -12,10 +12,13 @@ QUEUE = "events"
 _MOST_IN_MESSAGE = 400
 
 
-def emit(events: Sequence[Event]) -> None:
-    """Put events on the queue, up to 400 in a message; return when the queue holds all of them."""
+def emit(events: Sequence[Event], *, delay: float = 0.0) -> None:
+    """Put events on the queue, up to 400 in a message; return when the queue holds all of them.
+
+    They are recorded after ``delay`` seconds.
+    """
     groups = [events[i : i + _MOST_IN_MESSAGE] for i in range(0, len(events), _MOST_IN_MESSAGE)]
-    queues.send(QUEUE, [_work(group) for group in groups])
+    queues.send(QUEUE, [_work(group, delay) for group in groups])
 
 
 def decode(message: Received) -> list[Event]:
@@ -24,7 +27,7 @@ def decode(message: Received) -> list[Event]:
     return events
 
 
-def _work(events: Sequence[Event]) -> Work:
+def _work(events: Sequence[Event], delay: float) -> Work:
     accounts = {event["customer_id"] for event in events}
     tenant = int(accounts.pop()) if len(accounts) == 1 else 0
-    return Work({"count": len(events)}, compact_json.dumps(events), tenant=tenant)
+    return Work({"count": len(events)}, compact_json.dumps(events), delay, tenant)

@@ -65,7 +65,7 @@ def compose(
     if "date" not in own_names:
         headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")
     if "message-id" not in own_names:
-        address = f"{message_id}@{content.sender.domain_in_a_labels}"
+        address = f"{message_id}@{content.sender.domain}"
         headers.append(f"Message-ID: <{address}>\r\n".encode())
     if feedback_id and feedback_id_header.NAME not in own_names:
         headers.append(feedback_id)

@@ -22,7 +22,7 @@ from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.mail_format.rfc822 import Field
-from chalicelib.template_language import AMP_HTML, HTML
+from chalicelib.template_language import HTML
 from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import PrebuiltContent, TextPart
@@ -34,19 +34,22 @@ from chalicelib.transmissions.model import Json, Transmission
 class Draft:
     """The sender and subject of a message, and ``build``, which makes the message.
 
-    ``build`` takes the message id and the tracking of the message. ``has_markup``: there is a part
-    that can hold pixels; ``has_amp``: one part is AMP.
+    ``build`` takes the message id and the tracking of the message.
     """
 
     sender: Mailbox
     subject: str
-    has_markup: bool
-    has_amp: bool
     build: Callable[[str, MessageTracking], UnsignedMessage]
 
 
 class Drafter(Protocol):
-    """Makes drafts; raises :class:`RenderFault` or ``ValueError`` where it cannot."""
+    """Makes drafts; raises :class:`RenderFault` or ``ValueError`` where it cannot.
+
+    ``has_markup``: the messages have a part that can hold pixels; ``has_amp``: one part is AMP.
+    """
+
+    has_markup: bool
+    has_amp: bool
 
     @property
     def sender(self) -> str:
@@ -89,6 +92,8 @@ class InlineDrafter:
         self._attachments = [Attachment(**file) for file in content.get("attachments", [])]
         self._feedback_id = feedback_id_field(transmission)
         self._images = [InlineImage(**file) for file in content.get("inline_images", [])]
+        self.has_amp = bool(content.get("amp_html"))
+        self.has_markup = self.has_amp or bool(content.get("html"))
 
     @property
     def sender(self) -> str:
@@ -109,8 +114,6 @@ class InlineDrafter:
         return Draft(
             content.sender,
             content.subject,
-            has_markup=content.html is not None or content.amp_html is not None,
-            has_amp=content.amp_html is not None,
             build=lambda message_id, tracking: compose(
                 tracking.content(content),
                 self._addressee(recipient),
@@ -150,9 +153,8 @@ class PrebuiltDrafter:
         self._substitution = Substitution(transmission) if substitute else None
         self._fills_bodies = fills_bodies(transmission)
         self._feedback_id = feedback_id_field(transmission)
-        kinds = {part.kind for part in self._content.texts if not part.is_sealed}
-        self._has_amp = AMP_HTML in kinds
-        self._has_markup = self._has_amp or HTML in kinds
+        self.has_amp = self._content.has_amp
+        self.has_markup = self._content.has_markup
 
     @property
     def sender(self) -> str:
@@ -175,7 +177,7 @@ class PrebuiltDrafter:
             changes = [(part, text) for part, text in texts if text != part.source]
             return UnsignedMessage(self._content.assembled(fields, changes))
 
-        return Draft(header.sender, header.subject, self._has_markup, self._has_amp, build)
+        return Draft(header.sender, header.subject, build)
 
     def sender_of(self, recipient: Json) -> Mailbox:
         """Fill in the From for a recipient."""

@@ -67,8 +67,9 @@ class Generator:
         Nothing is rendered for it, so From and subject are not known.
         """
         fault = failure(f"[internal] the message cannot be generated: {reason}", recipient)
-        tracked = self._decorator.tracked(recipient)
-        return self._event_of(fault, index, recipient, tracked, {})
+        return self._event_of(
+            fault, index, recipient, _tracking(self._decorator.tracked(recipient))
+        )
 
     def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
         if fields := self._transmission.refusal:
@@ -88,7 +89,7 @@ class Generator:
             "msg_from": envelope.sender,
             "msg_size": str(len(data)),
             "injection_time": clock.iso_ms(self._injected_ms),
-            **self._own(_message_fields(tracked, draft)),
+            **self._own(self._content_fields(tracked)),
         }
         return FinishedMessage(index, envelope.sender, recipient["email"], fields, data)
 
@@ -131,24 +132,34 @@ class Generator:
         self, fault: Ungenerated, index: int, recipient: Json, tracked: TrackingOptions
     ) -> Event:
         """Return the event of a recipient without a message."""
-        header_fields = self._header_fields(fault.kind, recipient)
-        return self._event_of(fault, index, recipient, tracked, header_fields)
+        fields = self._header_fields(fault.kind, recipient)
+        return self._event_of(fault, index, recipient, self._content_fields(tracked), fields)
 
     def _event_of(
         self,
         fault: Ungenerated,
         index: int,
         recipient: Json,
-        tracked: TrackingOptions,
-        header_fields: Event,
+        content_fields: Event,
+        header_fields: Event | None = None,
     ) -> Event:
-        fields = self._recipient_fields(recipient) | self._own(_tracking_fields(tracked))
-        fields |= header_fields
+        fields = self._recipient_fields(recipient) | self._own(content_fields)
+        fields |= header_fields or {}
         # An address may be twice among the recipients; each has an event of its own
         own_fields = fault.fields | {"rcpt_index": index}
         return make_event(
             fault.kind, self.event | fields, self._injected_ms, nonce=str(index), **own_fields
         )
+
+    def _content_fields(self, tracked: TrackingOptions) -> Event:
+        """Return the event fields about tracking and parts; a message may have none for a pixel."""
+        has_markup = has_amp = False
+        with suppress(ValueError, RenderFault):  # content that cannot be read has no part
+            has_markup, has_amp = self._drafter.has_markup, self._drafter.has_amp
+        return _tracking(tracked) | {
+            "initial_pixel": tracked.initial_opens and has_markup,
+            "amp_enabled": has_amp,
+        }
 
     def _header_fields(self, kind: str, recipient: Json) -> Event:
         """Return From and subject as far as they are known without a message.
@@ -180,6 +191,10 @@ class Generator:
     def _own(self, fields: Event) -> Event:
         """Return the fields whose values differ from those that all messages share."""
         return {name: value for name, value in fields.items() if self.event[name] != value}
+
+
+def _tracking(tracked: TrackingOptions) -> Event:
+    return {"open_tracking": tracked.opens, "click_tracking": tracked.clicks}
 
 
 def _check_size(message: bytes, recipient: Json) -> None:
@@ -216,18 +231,3 @@ def _shared_fields(transmission: Transmission) -> Event:
 def _sender_fields(sender: Mailbox) -> Event:
     """Return the event fields of a From."""
     return {"friendly_from": sender.email, "sending_domain": sender.domain}
-
-
-def _tracking_fields(tracked: TrackingOptions) -> Event:
-    """Return the event fields that say what is tracked."""
-    return {
-        "open_tracking": tracked.opens,
-        "click_tracking": tracked.clicks,
-        "initial_pixel": tracked.initial_opens,
-    }
-
-
-def _message_fields(tracked: TrackingOptions, draft: Draft) -> Event:
-    """Return these fields for a finished message, which may have no part for an initial pixel."""
-    pixel = tracked.initial_opens and draft.has_markup
-    return _tracking_fields(tracked) | {"initial_pixel": pixel, "amp_enabled": draft.has_amp}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from chalicelib.core.addresses import Mailbox, domain_of
+from chalicelib.core.addresses import Mailbox, domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
@@ -74,7 +74,9 @@ class Origin:
         bounce_domain = self._bounce_domain(domain, requested)
         report_id = return_path.local_part(message_id, self._injected_ms)
         if requested and self._transmission.defaults.get("enterprise"):
-            return Envelope(requested, settings().system_domain, report_id)
+            return Envelope(
+                in_a_labels(requested) or requested, settings().system_domain, report_id
+            )
         return Envelope(f"{report_id}@{bounce_domain}", bounce_domain, report_id)
 
     def _bounce_domain(self, domain: SendingDomain, requested: str) -> str:

@@ -72,7 +72,7 @@ class PrebuiltHeader:
             moment = datetime.fromtimestamp(injected_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())
         if not rfc822.has(fields, "message-id"):
-            own = f"{message_id}@{self.sender.domain_in_a_labels}"
+            own = f"{message_id}@{self.sender.domain}"
             fields = rfc822.append(fields, f"Message-ID: <{own}>\r\n".encode())
         if feedback_id and not rfc822.has(fields, feedback_id_header.NAME):
             fields = rfc822.append(fields, feedback_id)

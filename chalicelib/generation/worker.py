@@ -199,7 +199,9 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     """
     batch = generated_chunk.delivery_batch
     fields = [(message.index, _context_of(message)) for message in batch.messages]
-    context = message_context.item_of(chunk.transmission.id, chunk.first_index, batch.event, fields)
+    context = message_context.item_of(
+        chunk.transmission.id, chunk.first_index, batch.event, fields, chunk.unit.name
+    )
     return work_units.record_generation(
         chunk.unit,
         batch.injected_ms,

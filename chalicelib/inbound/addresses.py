@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from chalicelib.core import config_cache
+from chalicelib.core.domain_names import spelling
 from chalicelib.core.settings import settings
 from chalicelib.domain_reports.model import TLS_LOCAL_PART
 from chalicelib.sending_domains import dmarc_record, return_path, store
@@ -81,7 +82,7 @@ def is_served(domain: str) -> bool:
     and for its own names that their records lead to, because a host may send to the target of a
     CNAME.
     """
-    if _is_own(domain.lower()):
+    if _is_own(spelling(domain)):
         return True
     item = config_cache.read_one(store.key_of(domain))
     return item is not None and store.from_item(item).status.ownership_verified
@@ -91,4 +92,5 @@ def _is_own(domain: str) -> bool:
     system = settings().system_domain.lower()
     before, _, after = settings().tenant_domain.format(account="\0", system=system).partition("\0")
     account = domain.removeprefix(before.lower()).removesuffix(after.lower())
-    return domain == system or (account.isdigit() and domain == f"{before}{account}{after}".lower())
+    is_number = account.isascii() and account.isdigit()
+    return domain == system or (is_number and domain == f"{before}{account}{after}".lower())

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chalicelib.core.domain_names import spelling
 from chalicelib.inbound.mime import ORIGINALS, Mail, header_of
 
 #: Types of feedback that are no complaint of a recipient (RFC 6591, RFC 5965 7.3)
@@ -63,5 +64,5 @@ def _sender_domain(mail: Mail) -> str:
 
 def _host(field: str) -> str:
     """Return the host of ``dns; mail.example.com`` or ``mail.example.com``."""
-    name = field.rpartition(";")[2].strip().lower()
+    name = spelling(field.rpartition(";")[2].strip())
     return name if _HOST.fullmatch(name) else ""

@@ -26,11 +26,11 @@ _WARNING = re.compile(
     r"no action is required on your part",
     re.IGNORECASE,
 )
-_REPLY = re.compile(r"(?<![\w.#])#?([45]\d\d)[ -]#?(?=[45]\.\d{1,3}\.\d{1,3}\b)")
-_STATUS = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
+_REPLY = re.compile(r"(?<![\w.#])#?([45][0-9]{2})[ -]#?(?=[45]\.[0-9]{1,3}\.[0-9]{1,3}\b)")
+_STATUS = re.compile(r"(?<![0-9.])[45]\.[0-9]{1,3}\.[0-9]{1,3}(?!\.?[0-9])")
 _PLAIN_REPLY = re.compile(
     r"(?:said|response|error|reason|returned|answered|<<<|was|^)[^\n:]{0,40}?[:\s]\s{0,20}"
-    r"([45]\d\d)[ -](?=\S)",
+    r"([45][0-9]{2})[ -](?=\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 _ADDRESS = r"[\W_]{0,5}<?[^\s<>@]{1,64}@[\w.-]{1,255}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chalicelib.core.addresses import LONGEST, in_a_labels
+from chalicelib.core.addresses import LONGEST, spelling
 from chalicelib.inbound import mime
 from chalicelib.inbound.mime import Fields, Mail
 
@@ -83,8 +83,8 @@ def _status(group: Fields) -> RecipientStatus | None:
 
 def _spelled(address: str) -> str:
     """Return an address in the one spelling that addresses are compared in (RFC 6533 3)."""
-    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), address).lower()
-    return (in_a_labels(plain) if len(plain) <= LONGEST else None) or plain
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), address)
+    return spelling(plain) if len(plain) <= LONGEST else plain
 
 
 def _value(typed: str) -> str:

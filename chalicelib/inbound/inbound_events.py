@@ -7,6 +7,7 @@ class, so a report that comes again makes the same event. Recording counts the f
 
 from __future__ import annotations
 
+from chalicelib.core.addresses import spelling
 from chalicelib.events.model import Event, make_event
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.original_message import OriginalMessage
@@ -45,7 +46,7 @@ def spam_complaint(
     fields: Event = {
         "fbtype": report.kind,
         "report_by": report.reported_by or message.fields["recipient_domain"],
-        "report_to": reported_to.lower(),
+        "report_to": spelling(reported_to),
         "queue_time": message.queue_time,
     }
     return make_event("spam_complaint", message.fields, at_ms, **_METHOD, **fields)

@@ -36,7 +36,7 @@ _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 # Other names may be no charsets, or their codecs take more than linear time (punycode)
 _CHARSETS = re.compile(
-    r"iso-8859-\d{1,2}|(windows-|cp)125\d|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-(jp|kr)|"
+    r"iso-8859-[0-9]{1,2}|(windows-|cp)125[0-9]|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-(jp|kr)|"
     r"shift_jis|iso-2022-jp",
     re.IGNORECASE,
 )

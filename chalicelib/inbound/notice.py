@@ -38,7 +38,7 @@ _POSTMASTER = re.compile(r"(system[-_. ]?administrator|po{1,2}st[-_. ]?master)",
 _FAILURE = re.compile(r"\((failure|rejected)\)", re.IGNORECASE)
 _ANSWER = re.compile(
     r"(re|aw|antw|antwort|sv|vs|odp|ynt|rif|ris|res|r|hv|回复|答复|回覆|返信|답장|отв)"
-    r"( ?\[\d+\])?\s?[:：]",
+    r"( ?\[[0-9]+\])?\s?[:：]",
     re.IGNORECASE,
 )
 _BOUNCE_TITLE = re.compile(

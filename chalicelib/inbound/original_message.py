@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from chalicelib.core import clock
+from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of
+from chalicelib.delivery import deliveries
 from chalicelib.events import service
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window
+from chalicelib.tracking.engagement import OBSERVED
 from chalicelib.tracking.store import message_context
+from chalicelib.tracking.store.message_context import Context
 
 _OF_ROUTE = ("sending_ip", "ip_pool")
 _MOST_EVENTS = 200  # events of the recipient; the last ones are mostly those of this message
@@ -42,33 +45,50 @@ class OriginalMessage:
 def find(message_id: str) -> OriginalMessage | None:
     """Return a message, ``None`` if its context is not stored (any more).
 
-    While its delivery is not recorded, its queue time is the time since its injection.
+    While nothing tells of its delivery, its queue time is the time since its injection, and its
+    fields say that the events about it are completed when they are recorded.
     """
     context = message_context.of_message(message_id)
     if context is None:
         return None
-    now_ms = clock.now_ms()
-    injected_ms = round(datetime.fromisoformat(context["injection_time"]).timestamp() * 1000)
-    delivery = _delivery(context, Window(injected_ms, now_ms + 1))
+    fields, now_ms = context.fields, clock.now_ms()
+    injected_ms = round(datetime.fromisoformat(fields["injection_time"]).timestamp() * 1000)
+    delivery = _recorded_delivery(fields, Window(injected_ms, now_ms + 1))
+    if delivery is None:
+        delivery = _delivery_in_journal(message_id, context, injected_ms)
+    if delivery is None:
+        incomplete = fields | {OBSERVED: {"unit": context.first_index}}
+        return OriginalMessage(incomplete, "0", str(max(0, now_ms - injected_ms)))
     route = {name: delivery[name] for name in _OF_ROUTE if name in delivery}
-    return OriginalMessage(
-        context | route,
-        delivery.get("num_retries", "0"),
-        delivery.get("queue_time", str(max(0, now_ms - injected_ms))),
-    )
+    return OriginalMessage(fields | route, delivery["num_retries"], delivery["queue_time"])
 
 
 def was_sent_from(message_id: str, domain: str) -> bool:
     """Tell whether the envelope sender of a message had this domain; no, if nothing is known."""
     context = message_context.of_message(message_id) if message_id else None
-    return context is not None and domain_of(context.get("msg_from", "")) == domain.lower()
+    return context is not None and domain_of(context.fields.get("msg_from", "")) == domain.lower()
 
 
-def _delivery(context: Event, window: Window) -> Event:
-    """Return the event of the message's delivery, empty if it is not found."""
-    account, recipient = int(context["customer_id"]), context["rcpt_to"]
+def _recorded_delivery(fields: Event, window: Window) -> Event | None:
+    """Return the event of the message's delivery, ``None`` if it is not found."""
+    account, recipient = int(fields["customer_id"]), fields["rcpt_to"]
     events = service.newest_first(account, window, recipients=[recipient])
     for _, event in islice(events, _MOST_EVENTS):
-        if event["type"] == "delivery" and event["message_id"] == context["message_id"]:
+        if event["type"] == "delivery" and event["message_id"] == fields["message_id"]:
             return event
-    return {}
+    return None
+
+
+def _delivery_in_journal(message_id: str, context: Context, injected_ms: int) -> Event | None:
+    """Return the same fields of a delivery that is not recorded yet."""
+    transmission_id, index = ids.transmission_of(message_id)
+    delivery = (
+        deliveries.of_unit(transmission_id, context.unit).get(index) if context.unit else None
+    )
+    if delivery is None:
+        return None
+    return {
+        **delivery.route,
+        "num_retries": str(delivery.retries),
+        "queue_time": str(max(0, delivery.at_ms - injected_ms)),
+    }

@@ -22,8 +22,8 @@ from chalicelib.inbound.notice import Notice
 
 #: A report of RFC 8098: that a message was read, or deleted unread
 _RECEIPT = "message/disposition-notification"
-_CODE = re.compile(r"\s*#?([45]\d\d)[ -]")
-_STATUS = re.compile(r"(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
+_CODE = re.compile(r"\s*#?([45][0-9]{2})[ -]")
+_STATUS = re.compile(r"(?<![0-9.])[245]\.[0-9]{1,3}\.[0-9]{1,3}(?!\.?[0-9])")
 _VAGUE = re.compile(r"|[245]\.0\.0")
 _REFUSED = 550
 _MOST_WORDS = 500

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from chalicelib.core import ids
 from chalicelib.core.addresses import is_address
+from chalicelib.core.domain_names import spelling
 from chalicelib.events.documentation import SEARCHED, TYPES, wrapper_of
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.model import Event, recipient_fields
@@ -46,6 +47,7 @@ _NAMES = frozenset(
         "transmission_id",
     )
 )
+_DOMAINS = ("routing_domain", "sending_domain")
 _NUMBERS = ("bounce_class", "num_retries", "msg_size", "queue_time")
 _BOUNCE_TYPES = ("bounce", "out_of_band")
 #: Fields that the service sets itself, and those by which its own A/B tests are counted
@@ -204,6 +206,8 @@ def _text(name: str, value: Any) -> str:
     most = LONGEST_NAME if name in _NAMES else LONGEST
     if len(text) > most:
         raise Unusable(f"{name} has more than {most} characters")
+    if name in _DOMAINS:
+        return spelling(text)
     if name not in _NUMBERS:
         return text
     if not _DIGITS.fullmatch(text):

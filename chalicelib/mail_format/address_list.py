@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from email.utils import getaddresses
 
-from chalicelib.core.addresses import Mailbox, in_a_labels, is_address, read_mailbox
+from chalicelib.core.addresses import Mailbox, is_address, read_mailbox
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
 
@@ -50,7 +50,7 @@ def read_mailboxes(value: str) -> list[Mailbox]:
 
 def mailboxes_field(name: str, mailboxes: Iterable[Mailbox]) -> bytes:
     """Return the field with its CRLF; raises HeaderError (RFC 5322 3.4, RFC 2047)."""
-    return encode_addresses(name, [_address(each.name, each.email) for each in mailboxes])
+    return encode_addresses(name, [Address(each.name or None, each.email) for each in mailboxes])
 
 
 def address_list_field(name: str, value: str) -> bytes:
@@ -60,11 +60,7 @@ def address_list_field(name: str, value: str) -> bytes:
     """
     if not _LINE_END.search(value):
         try:
-            return encode_addresses(name, [_address(*each) for each in read_addresses([value])])
+            return encode_addresses(name, read_addresses([value]))
         except HeaderError:
             pass
     return encode_header(name, value)
-
-
-def _address(name: str | None, email: str) -> Address:
-    return Address(name or None, in_a_labels(email) or email)

@@ -14,6 +14,7 @@ from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from chalicelib.core.addresses import in_a_labels
 from chalicelib.mail_format import structured_fields
 
 _FOLD_AT = 78
@@ -88,8 +89,8 @@ def encode_addresses(name: str, addresses: Sequence[Address]) -> bytes:
     """Return the address list field `name: a, b`, encoded and folded, with its CRLF.
 
     Display names are written as atoms, as a quoted string or as encoded words: the first form that
-    can express them. Addresses are not changed, so an internationalised domain stays in the form
-    that the caller chose. Raises HeaderError (RFC 5322 3.4, RFC 2047 5).
+    can express them. Domains are written in A-labels, because not every host on the way takes
+    others in a header. Raises HeaderError (RFC 5322 3.4, RFC 2047 5).
     """
     _check_field_name(name)
     if not addresses:
@@ -145,7 +146,7 @@ def _divided(token: bytes) -> list[bytes]:
 
 
 def _mailbox(header: str, address: Address, column: int) -> list[bytes]:
-    email = address.email
+    email = in_a_labels(address.email) or address.email
     if not _EMAIL.fullmatch(email) or len(email.encode()) > _LONGEST_EMAIL:
         raise HeaderError(f"header {header}: {email[:80]!r} is not an address")
     name = _printable(header, address.name) if address.name else ""

@@ -173,10 +173,9 @@ class _Conversion:
         if part.parent is None and not (self._describes or is_described(fields)):
             return None if is_seven_bit(body) else (fields, undescribed_body(body))
         delimiters = self._delimiters(part)
-        if _is_shown(part):
-            if (text := _text_with_nul(self._message, part)) is not None:
-                encoded = text_body(text.replace("\0", ""), delimiters)
-                return described(part, fields, encoded.encoding, utf_8=True), encoded.body
+        if _is_shown(part) and (text := _text_with_nul(self._message, part)) is not None:
+            encoded = text_body(text.replace("\0", ""), delimiters)
+            return described(part, fields, encoded.encoding, utf_8=True), encoded.body
         if is_seven_bit(body):
             return None
         if _is_shown(part):

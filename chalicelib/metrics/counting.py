@@ -2,19 +2,14 @@
 
 Most of that follows from the event. Whether it is the first of its kind for its message does not:
 :func:`marks` returns what it may be the first of, and recording finds out which marks are new. AMP
-parts are not HTML, so their opens count as opens and not as renderings.
-
-Reasons are counted without what differs from one message to the next. Mail hosts put the
-recipient's address and the number of the attempt into their replies: counted as they are, there
-would be as many reasons as messages, and addresses would be stored for six months. Events keep the
-full text.
+parts are not HTML, so their opens count as opens and not as renderings. Reasons are counted without
+what differs from one message to the next (``reasons``).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -37,6 +32,7 @@ from chalicelib.metrics.model import (
     VOLUME,
     Counts,
 )
+from chalicelib.metrics.reasons import canonical_reason
 
 Event = Mapping[str, Any]
 
@@ -60,12 +56,6 @@ _UNNAMED_LINK = "Raw URL"
 _BOUNCE_TYPES = ("bounce", "out_of_band")
 _REJECTION_TYPES = ("policy_rejection", "generation_failure", "generation_rejection")
 _RENDERINGS = ("open", "initial_open")
-
-_LONGEST_REASON = 250
-_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255}")
-# A word of at least twelve characters with four digits in it: an id, a queue's number, a time
-_WORD = re.compile(r"[\w.:+/=-]{12,}")
-_FEWEST_DIGITS = 4
 
 
 def marks(event: Event) -> tuple[str, ...]:
@@ -109,17 +99,6 @@ def counts_of(event: Event, first: Collection[str]) -> Iterator[tuple[str, str, 
     elif kind in _RENDERINGS and not _is_prefetched(event):
         counts[NONPREFETCHED + EVENT_COUNTERS[kind]] = 1
     yield MAIN, "", counts
-
-
-def canonical_reason(reason: str) -> str:
-    """Return a reason of at most 250 characters, with ``*`` for addresses and ids."""
-    text = _ADDRESS.sub("*", " ".join(reason[: 4 * _LONGEST_REASON].split()))
-    return _WORD.sub(_without_id, text)[:_LONGEST_REASON]
-
-
-def _without_id(word: re.Match[str]) -> str:
-    text = word.group()
-    return "*" if sum(map(str.isdigit, text)) >= _FEWEST_DIGITS else text
 
 
 def _delivery(event: Event) -> Counts:

@@ -10,20 +10,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import number
 from chalicelib.core.query import Query, delimited_list
-from chalicelib.metrics.model import BY_FILTER_KEY, POSITION, SUBACCOUNT, Values
+from chalicelib.metrics.model import BY_FILTER_KEY, DIMENSIONS, POSITION, SUBACCOUNT, Values
 
 EQUAL: Final = "eq"
 
 Texts = frozenset[str]
 
-COMPARATORS: Final[dict[str, Callable[[str, Texts], bool]]] = {
-    EQUAL: lambda value, texts: value in texts,
-    "like": lambda value, texts: any(text in value for text in texts),
-    "notEq": lambda value, texts: value not in texts,
-    "notLike": lambda value, texts: not any(text in value for text in texts),
+#: The forms of a value (``Dimension.forms``)
+Forms = tuple[str, ...]
+
+
+def _equals(forms: Forms, texts: Texts) -> bool:
+    return forms[0] in texts
+
+
+def _contains(forms: Forms, texts: Texts) -> bool:
+    return any(text in form for form in forms for text in texts)
+
+
+COMPARATORS: Final[dict[str, Callable[[Forms, Texts], bool]]] = {
+    EQUAL: _equals,
+    "like": _contains,
+    "notEq": lambda forms, texts: not _equals(forms, texts),
+    "notLike": lambda forms, texts: not _contains(forms, texts),
 }
+_OF_PARTS: Final = frozenset(("like", "notLike"))
 
 
 class Term(NamedTuple):
@@ -35,7 +48,8 @@ class Term(NamedTuple):
 
     def holds(self, values: Values) -> bool:
         """Tell whether these values pass."""
-        return COMPARATORS[self.comparator](values[self.position], self.texts)
+        forms = DIMENSIONS[self.position].forms(values[self.position])
+        return COMPARATORS[self.comparator](forms, self.texts)
 
 
 class Group(NamedTuple):
@@ -83,10 +97,10 @@ class Filter:
 
 
 def term(filter_key: str, comparator: str, texts: list[str]) -> Term:
-    """Return a comparison by its public names; the case of host names does not matter."""
+    """Return a comparison by its public names; domains may be in any spelling."""
     dimension = BY_FILTER_KEY[filter_key]
-    values = (dimension.canonical(text) for text in texts)
-    return Term(POSITION[dimension.name], comparator, frozenset(values))
+    read = dimension.part if comparator in _OF_PARTS else dimension.canonical
+    return Term(POSITION[dimension.name], comparator, frozenset(map(read, texts)))
 
 
 def read_simple(query: Query) -> Filter:
@@ -94,8 +108,8 @@ def read_simple(query: Query) -> Filter:
     terms = []
     for filter_key in BY_FILTER_KEY:
         texts = delimited_list(query, filter_key)
-        if filter_key == SUBACCOUNT.filter_key and not all(text.isdecimal() for text in texts):
-            raise invalid_params("subaccounts must be ids, 0 for the primary account")
+        if filter_key == SUBACCOUNT.filter_key:
+            texts = [number(filter_key, text) for text in texts]
         if texts:
             terms.append(term(filter_key, EQUAL, texts))
     return Filter((Group(tuple(terms)),)) if terms else Filter()

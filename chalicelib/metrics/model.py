@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
+
+from chalicelib.core import domain_names
 
 Counts = dict[str, int]
 """Numbers by the codes of counters."""
@@ -40,13 +43,35 @@ class Dimension(NamedTuple):
     def canonical(self, text: str) -> str:
         """Return a value, or a text to compare values with, in the form that is counted.
 
-        The case of host names does not matter. JSON may hold half a surrogate pair, tables may not.
+        Domains have one spelling. JSON may hold half a surrogate pair, tables may not.
         """
         text = text.encode("utf-8", "replace").decode()
-        return text.lower() if self.field in _HOST_NAMES else text
+        return domain_names.spelling(text) if self.is_domain else text
+
+    def part(self, text: str) -> str:
+        """Return a part of a value in the form in which it is looked for in :meth:`forms`."""
+        text = text.encode("utf-8", "replace").decode()
+        return domain_names.mapped(text) if self.is_domain else text
+
+    def forms(self, value: str) -> tuple[str, ...]:
+        """Return the form of a value that is counted, and any other that parts are looked for in.
+
+        A domain is found by a part of what people read, too. A value may be as version 0.1.0
+        counted it.
+        """
+        if not self.is_domain or (value.isascii() and _A_LABEL not in value):
+            return (value,)
+        name = domain_names.spelling(value)
+        return (name, domain_names.in_u_labels(name))
+
+    @property
+    def is_domain(self) -> bool:
+        """Whether its values are names of domains."""
+        return self.field in _DOMAINS
 
 
-_HOST_NAMES: Final = frozenset(("recipient_domain", "sending_domain"))
+_A_LABEL: Final = "xn--"
+_DOMAINS: Final = frozenset(("recipient_domain", "sending_domain"))
 
 DIMENSIONS: Final = (
     Dimension("domain", "domains", "recipient_domain", "domain"),
@@ -75,6 +100,7 @@ SUBACCOUNT: Final = DIMENSIONS[POSITION["subaccount"]]
 SUBJECT: Final = DIMENSIONS[POSITION["subject-campaign"]]
 PRIMARY: Final = "0"
 _SUBACCOUNT = POSITION[SUBACCOUNT.name]
+_SUBACCOUNT_ID = re.compile("[0-9]+")
 
 LISTED: Final = tuple(each for each in DIMENSIONS if each is not SUBACCOUNT)
 """Dimensions whose values can be listed."""
@@ -227,7 +253,7 @@ def values_of(event: Mapping[str, Any]) -> Values:
     """
     values = [each.canonical(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
     subaccount = values[_SUBACCOUNT]
-    values[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
+    values[_SUBACCOUNT] = subaccount if _SUBACCOUNT_ID.fullmatch(subaccount) else PRIMARY
     if event["type"] not in PLACEMENTS:
         values[POSITION["subject-campaign"]] = ""
     return tuple(values)

@@ -102,7 +102,10 @@ def only(positions: Iterable[int], values: Values) -> Values:
 
 def _keys(filter: Filter, position: int) -> Sequence[str] | None:
     values = filter.only(position)
-    return sorted(values) if values is not None else None
+    if values is None:
+        return None
+    # Counters of version 0.1.0 have domains as they were typed
+    return sorted({form for value in values for form in DIMENSIONS[position].forms(value)})
 
 
 def _items(

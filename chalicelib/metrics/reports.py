@@ -1,6 +1,7 @@
 """Make reports: sum up counters by the time, dimension or label of each row (spec 4.11).
 
-Rows are in descending order of one metric, then in order of their names.
+Rows are in descending order of one metric, then in order of their names. Those of times and of
+attempts are in their own order unless the request names a metric.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from chalicelib.metrics.model import (
     metric,
 )
 from chalicelib.metrics.reading import Row, rows
-from chalicelib.metrics.request import ReportRequest
+from chalicelib.metrics.request import DEFAULT_LIMIT, ReportRequest
 
 Json = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
@@ -51,7 +52,10 @@ def summary(request: ReportRequest) -> Json:
 
 
 def over_time(request: ReportRequest) -> list[Json]:
-    """Return the metrics of each bucket of the window in order, empty buckets included."""
+    """Return the metrics of each bucket of the window in order, empty buckets included.
+
+    All of them, unless the request has a limit.
+    """
     window = request.window
     begins = window.buckets()
     level = coarsest_for(*begins, window.end)
@@ -60,16 +64,17 @@ def over_time(request: ReportRequest) -> list[Json]:
         rows(request.account_id, parts, request.filter),
         lambda row: bisect_right(begins, row.minute) - 1,
     )
-    return [
+    series = [
         {**_metrics(request, sums.get(i, {})), "ts": window.iso_time(begin)}
         for i, begin in enumerate(begins)
     ]
+    return _sorted(series, request.order_by)[: request.limit]
 
 
 def by_dimension(request: ReportRequest, dimension: Dimension) -> list[Json]:
     """Return the metrics of each value of a dimension; mail without a value is in no row."""
     position = POSITION[dimension.name]
-    sums = _sums(_rows(request, [dimension]), lambda row: row.values[position])
+    sums = _sums(_rows(request, [dimension]), lambda row: dimension.forms(row.values[position])[0])
     sums.pop("", None)
     read: Callable[[str], str | int] = int if dimension is SUBACCOUNT else str
     return _ordered_rows(
@@ -91,7 +96,7 @@ def by_attempt(request: ReportRequest) -> list[Json]:
     """Return how many messages were delivered at the first attempt, the second, and later."""
     sums = _sums(_rows(request, facet=ATTEMPTS), lambda row: row.label)
     attempts = [{"attempt": name, **_metrics(request, sums[name])} for name in sorted(sums)]
-    return attempts[: request.limit]
+    return _sorted(attempts, request.order_by)[: request.limit]
 
 
 def by_link(request: ReportRequest) -> list[Json]:
@@ -166,7 +171,7 @@ def _by_label(
     """Yield the sums of a facet's labels: the dimensions' values, the label's parts, the counts."""
     sums = _sums(
         _rows(request, by, facet),
-        lambda row: (row.label, *(row.values[POSITION[each.name]] for each in by)),
+        lambda row: (row.label, *(each.forms(row.values[POSITION[each.name]])[0] for each in by)),
     )
     for (label, *values), counts in sums.items():
         names = {each.key: value for each, value in zip(by, values, strict=True)}
@@ -197,5 +202,9 @@ def _ordered_rows(request: ReportRequest, rows: Iterable[tuple[Json, Counts]]) -
     """Return at most ``limit`` rows in the order of the report."""
     views = [{**names, **_metrics(request, counts)} for names, counts in rows]
     views.sort(key=lambda view: [str(view[key]) for key in view if key not in request.metrics])
-    views.sort(key=lambda view: -view[request.order_by])
-    return views[: request.limit]
+    return _sorted(views, request.order_by or request.metrics[0])[: request.limit or DEFAULT_LIMIT]
+
+
+def _sorted(views: list[Json], metric: str | None) -> list[Json]:
+    """Return rows in descending order of a metric, if there is one; equal ones stay in order."""
+    return sorted(views, key=lambda view: -view[metric]) if metric else views

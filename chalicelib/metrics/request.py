@@ -23,14 +23,18 @@ MOST_ROWS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """One report: its ``metrics`` in the order of the request, and at most ``limit`` rows."""
+    """One report: its ``metrics`` in the order of the request, and at most ``limit`` rows.
+
+    ``order_by`` is one of the metrics, ``None`` for the order that the report has by itself, and
+    ``limit`` is ``None`` if the request has none.
+    """
 
     account_id: int
     window: Window
     filter: Filter
     metrics: tuple[str, ...]
-    limit: int
-    order_by: str
+    limit: int | None
+    order_by: str | None
 
 
 def read(
@@ -39,24 +43,33 @@ def read(
     *,
     fixed: tuple[str, ...] = (),
     precisions: Mapping[str, Precision] = PRECISIONS,
+    has_rows: bool = True,
 ) -> ReportRequest:
-    """Read a request; raises 400. With ``fixed`` metrics, the parameter ``metrics`` is ignored."""
+    """Read a request; raises 400. With ``fixed`` metrics, the parameter ``metrics`` is ignored.
+
+    So are ``order_by`` and ``limit`` of a report that has no rows.
+    """
     query = request.query
     metrics = fixed or _metrics(query, allowed)
     window = read_window(query, precisions)
     advanced = query.get("query_filters")
     filter = query_filters.parse(advanced) if advanced else read_simple(query)
     _check_subjects(filter, metrics, advanced=bool(advanced))
-    order_by = query.get("order_by") or metrics[0]
-    if order_by not in metrics:
-        raise invalid_params("order_by must be one of the metrics asked for")
-    limit = read_limit(query)
+    order_by, limit = _read_order(query, metrics) if has_rows else (None, None)
     confined = filter.confined_to(request.caller.confined_to)
     return ReportRequest(request.caller.account_id, window, confined, metrics, limit, order_by)
 
 
+def _read_order(query: Query, metrics: tuple[str, ...]) -> tuple[str | None, int | None]:
+    """Read the metric that rows are ordered by, and how many there may be."""
+    order_by = query.get("order_by") or None
+    if order_by and order_by not in metrics:
+        raise invalid_params("order_by must be one of the metrics asked for")
+    return order_by, integer(query, "limit", None, 1, MOST_ROWS)
+
+
 def read_limit(query: Query) -> int:
-    """Read the most rows that a report may have; raises 400."""
+    """Read the most values that a list may have; raises 400."""
     return integer(query, "limit", DEFAULT_LIMIT, 1, MOST_ROWS)
 
 

@@ -47,7 +47,7 @@ def metrics(request: Request) -> Reply:
 def deliverability(request: Request) -> Reply:
     """Return the metrics of a window, and links to the reports that divide them."""
     links = [_link(f"{_REPORTS}/{name}", name) for name in sorted(_REPORT_NAMES)]
-    return ok([reports.summary(read(request))], links=links)
+    return ok([reports.summary(read(request, has_rows=False))], links=links)
 
 
 @_get(f"{_REPORTS}/time-series")
@@ -140,11 +140,12 @@ def _declare_list(dimension: Dimension) -> None:
         if request.caller.confined_to is not None:
             raise Forbidden("lists are of a whole account")
         window = read_window(request.query)
-        text = dimension.canonical(request.query.get("match", ""))
+        text = dimension.part(request.query.get("match", ""))
         account = request.caller.account_id
         values = dimension_values.values(account, dimension, window.start, window.end)
-        matching = [value for value in values if text in value]
-        return ok({dimension.list_path: matching[: read_limit(request.query)]})
+        all_forms = map(dimension.forms, values)
+        matching = {forms[0] for forms in all_forms if any(text in form for form in forms)}
+        return ok({dimension.list_path: sorted(matching)[: read_limit(request.query)]})
 
     list_values.__doc__ = f"List the {_words(dimension.list_path)} that messages of a window had."
 

@@ -1,7 +1,8 @@
 """Read the time window of a report (spec 4.11).
 
-``from`` and ``to`` are times of day in the caller's time zone, without seconds. The window
-goes from the beginning of ``from`` to before ``to``, and is rounded outward to whole buckets.
+``from`` and ``to`` are times of day in the caller's time zone, without seconds
+(``time_zones.moment`` tells what they mean when clocks are changed). The window goes from the
+beginning of ``from`` to before ``to``, and is rounded outward to whole buckets.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import invalid_params, missing_metrics_parameter
 from chalicelib.core.query import Query
 from chalicelib.core.settings import settings
-from chalicelib.core.time_zones import time_zone
+from chalicelib.core.time_zones import moment, time_zone
 from chalicelib.metrics.precision import PRECISIONS, Precision, buckets, ceiling
 
 _TIME = re.compile(r"(?:19|2\d)\d\d-\d\d-\d\dT\d\d:\d\d", re.ASCII)
@@ -68,25 +69,20 @@ def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) 
 def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
     """Return the window's length, by the clock or in fact, whichever is shorter, and its bounds.
 
-    If clocks show a bound twice, or skip it, the window is the longest of those possible.
+    A time means the same moment as either bound, so that no minute is in two windows that follow
+    each other.
     """
     start = _time(query, "from", zone)
     if start is None:
         raise missing_metrics_parameter("from is required", param="from")
-    end = _time(query, "to", zone) or _now(zone)
-    first, last = min(_moments(start)), max(_moments(end))
+    end = _time(query, "to", zone)
+    first = moment(start)
+    last = clock.now() if end is None else moment(end)
     if first > last:
         raise invalid_params("from must be before to", param="from")
-    length = min(end - start, timedelta(seconds=last - first))
-    return length, int(first) // 60, -int(-last // 60)
-
-
-def _moments(local: datetime) -> tuple[float, float]:
-    """Return the two moments at which clocks show a time; equal unless the clocks are changed.
-
-    For a time that clocks skip, these are the moments by the clock before and after the change.
-    """
-    return local.replace(fold=0).timestamp(), local.replace(fold=1).timestamp()
+    by_clock = (end or datetime.fromtimestamp(last, zone)) - start
+    length = min(by_clock, timedelta(seconds=last - first))
+    return length, first // 60, -int(-last // 60)
 
 
 def _precision(name: str, length: timedelta, precisions: Mapping[str, Precision]) -> Precision:
@@ -117,10 +113,6 @@ def _time(query: Query, name: str, zone: tzinfo) -> datetime | None:
     except ValueError:
         text = f"{name} must be a time such as 2026-01-31T09:05"
         raise invalid_params(text, param=name) from None
-
-
-def _now(zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(clock.now(), zone)
 
 
 def _zone(name: str) -> tzinfo:

@@ -81,14 +81,13 @@ def _shared(*names: str) -> tuple[dict[str, Any], ...]:
     return tuple(shared_parameter(f"metrics.{name}") for name in names)
 
 
-_WINDOW: Final = (shared_parameter("timezone"), *_shared("from", "to", "limit"))
+_WINDOW: Final = (shared_parameter("timezone"), *_shared("from", "to"))
+_LIMIT: Final = _shared("limit")
 _PRECISION: Final = _shared("precision")
+_FILTERS: Final = (shared_parameter("delimiter"), *_shared("query_filters", *BY_FILTER_KEY))
+_SUMMARY: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
+_FIXED: Final = (*_SUMMARY, *_LIMIT, *_shared("order_by"))
 _METRICS: Final = _shared("metrics")
-_FILTERS: Final = (
-    shared_parameter("delimiter"),
-    *_shared("order_by", "query_filters", *BY_FILTER_KEY),
-)
-_FIXED: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
 _REPORT: Final = Operation(results(_ROWS), parameters=(*_FIXED, *_METRICS))
 
 
@@ -105,12 +104,15 @@ _SERIES: Final = Operation(
         query("precision", one_of(SERIES), "Length of each time bucket"),
         *_METRICS,
         *_FILTERS,
+        query("limit", integer(1, MOST_ROWS), "Most rows to return; by default all"),
+        query("order_by", text(), "Metric to order the rows by; by default they are by time"),
     ),
 )
 _LISTS: Final = Operation(
     results(mapping(array(text()))),
     parameters=(
         *_WINDOW,
+        *_LIMIT,
         *_PRECISION,
         query("match", text(), "Only values that contain this text"),
     ),
@@ -119,7 +121,7 @@ _LISTS: Final = Operation(
 OPERATIONS: Final[Operations] = {
     f"GET {_ROOT}": Operation(results(mapping(), links=_LINKS)),
     **{f"GET {_ROOT}/{each.list_path}": _LISTS for each in LISTED},
-    f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), parameters=_REPORT.parameters),
+    f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), parameters=(*_SUMMARY, *_METRICS)),
     f"GET {_REPORTS}/time-series": _SERIES,
     f"GET {_REPORTS}/query-filters-schema": Operation(results(mapping())),
     **{f"GET {_REPORTS}/{name}": _WITHOUT_METRICS for name in _BY_REASON},

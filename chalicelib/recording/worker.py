@@ -20,7 +20,7 @@ from chalicelib.event_export import collect as targets
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
-from chalicelib.recording import observers, store
+from chalicelib.recording import observers, reactions, store
 from chalicelib.recording.commit import Records, commit
 from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
 from chalicelib.recording.single_events import divide
@@ -43,12 +43,12 @@ def record(events: Iterable[Event], *, are_stored: bool = False) -> None:
     contexts, suppressions = _read_ahead(events)
     records = _records(events, contexts)
     events, repeated_wishes = divide(events)
-    events = _complete(_unrecorded(events, records), contexts, records)
+    events = reactions.complete(_unrecorded(events, records), contexts, records)
     events = without_suppressed_opens(events, suppressions)
     if not are_stored:
         service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
-    suppress([*events, *_complete(repeated_wishes, contexts, records)])
+    suppress([*events, *reactions.complete(repeated_wishes, contexts, records)])
     webhooks.collect(events)
     targets.collect(events)
     commit(events, records)
@@ -101,12 +101,3 @@ def _old_blocks(events: Sequence[Event]) -> list[Key]:
 
 def _unrecorded(events: Sequence[Event], records: Records) -> list[Event]:
     return [event for event in events if not records[store.key_of(event)].knows(event)]
-
-
-def _complete(events: Sequence[Event], contexts: Read, records: Records) -> list[Event]:
-    """Complete the events of opens and clicks with the context of their messages."""
-    for event in events:  # a delivery may be in the same batch as the open of its message
-        records[store.key_of(event)].add_route(event)
-    return engagement.complete(
-        events, contexts, lambda event: records[store.key_of(event)].route_of(event)
-    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
+from chalicelib.core.domain_names import in_u_labels, spelling
 from chalicelib.core.errors import NotFound, invalid_params
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import PRIMARY, Scope
@@ -70,7 +71,7 @@ def show_status(request: Request) -> Reply:
         return ok([counter_view(each.at(now_ms), config) for each in counters.in_scope(scope)])
     if not campaign_id or not domain:
         raise invalid_params("id and sending_domain name one status item together")
-    counter = _counter(scope, campaign_id, domain.lower())
+    counter = _counter(scope, campaign_id, spelling(domain))
     if counter is None:
         raise NotFound(f"no messages of campaign '{campaign_id[:100]}' from '{domain[:300]}' seen")
     return ok(counter_view(counter.at(now_ms), config))
@@ -97,14 +98,19 @@ def update_options(request: Request) -> Reply:
 
 
 def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
-    campaign = Campaign(scope.owner, campaign_id, domain)
-    counter = counters.get(scope.account_id, campaign)
+    # Version 0.1.0 counted a campaign by the domain as it was typed
+    own = (
+        counters.get(scope.account_id, Campaign(scope.owner, campaign_id, form))
+        for form in dict.fromkeys((domain, in_u_labels(domain)))
+    )
+    counter = next(filter(None, own), None)
     if counter or not scope.spans:
         return counter
     same_campaign = (
         each
         for each in counters.in_scope(scope)
-        if (each.campaign.campaign_id, each.campaign.sending_domain) == (campaign_id, domain)
+        if each.campaign.campaign_id == campaign_id
+        and spelling(each.campaign.sending_domain) == domain
     )
     return next(same_campaign, None)
 

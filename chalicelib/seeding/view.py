@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chalicelib.core.domain_names import spelling
 from chalicelib.seeding.model import Config, Counter
 
 
@@ -26,7 +27,7 @@ def counter_view(counter: Counter, config: Config) -> dict[str, Any]:
     seeding = counter.seeding
     view = {
         "campaign": counter.campaign.campaign_id,
-        "sending_domain": counter.campaign.sending_domain,
+        "sending_domain": spelling(counter.campaign.sending_domain),
         "count": counter.count,
         "threshold": seeding.threshold if seeding else config.threshold,
         "seed_start": seeding.start_ms if seeding else None,

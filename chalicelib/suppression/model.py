@@ -7,14 +7,13 @@ matter). Its source says who created it; a later update does not change the sour
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import clock
-from chalicelib.core.addresses import domain_of, in_a_labels, is_address
+from chalicelib.core.addresses import domain_of, is_address, spelling
 
 TRANSACTIONAL: Final = "transactional"
 NON_TRANSACTIONAL: Final = "non_transactional"
@@ -41,7 +40,6 @@ MOST_ENTRIES: Final = 1_000_000
 LONGEST_LIST_ID: Final = 255
 LONGEST_DESCRIPTION: Final = 6000  # bytes; a hundred fit a transaction in any encoding
 
-_QUOTED_PAIR = re.compile(r"\\(.)")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
@@ -71,6 +69,7 @@ Tally = Counter[tuple[Kind, str]]
 class Entry:
     """One entry. Times are milliseconds; ``list_id`` is empty for an account-wide entry.
 
+    ``recipient`` is in the one spelling of addresses (``core.addresses``).
     In an update, a ``description`` of ``None`` keeps the present one.
     """
 
@@ -91,7 +90,7 @@ class Entry:
     @property
     def domain(self) -> str:
         """Return the recipient's domain, in A-labels."""
-        return domain_of(listed_as(self.recipient))
+        return domain_of(self.recipient)
 
 
 class Recipient(NamedTuple):
@@ -125,7 +124,7 @@ def new_entry(
     description: str | None = None,
     list_id: str | None = None,
 ) -> Entry:
-    """Return an entry created now, of the primary account's list; the recipient is lower-cased.
+    """Return an entry created now, of the primary account's list.
 
     Raises ``ValueError``, with a text for the caller of the API, if a field is not valid.
     """
@@ -158,7 +157,7 @@ def entry_about(
         raise ValueError(f"description can have at most {LONGEST_DESCRIPTION} bytes")
     now = clock.now_ms()
     return Entry(
-        recipient=recipient.lower(),
+        recipient=spelling(recipient),
         type=type,
         source=source,
         created_ms=now,
@@ -166,27 +165,6 @@ def entry_about(
         description=description,
         list_id=list_id or "",
     )
-
-
-def listed_as(recipient: str) -> str:
-    """Return the one spelling under which entries about a recipient are stored.
-
-    Mail to ``a@Bücher.example`` leaves as mail to ``a@xn--bcher-kva.example``, so both are one
-    recipient. Quotes that a local part does not need are not part of it (RFC 5321 4.1.2).
-    """
-    lowered = _unquoted(recipient.lower())
-    if lowered.isascii():
-        return lowered
-    composed = unicodedata.normalize("NFC", lowered)
-    return in_a_labels(composed) or composed
-
-
-def _unquoted(address: str) -> str:
-    if not address.startswith('"'):
-        return address
-    local, _, domain = address.rpartition("@")
-    plain = _QUOTED_PAIR.sub(r"\1", local[1:-1]) + f"@{domain}"
-    return plain if is_address(plain) and not plain.startswith('"') else address
 
 
 def check_type(text: Any) -> None:

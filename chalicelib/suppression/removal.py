@@ -32,7 +32,7 @@ def remove(
         return entry.type in types and only_list in (None, entry.list_id.lower())
 
     scope = Scope(account_id, subaccount_id or PRIMARY)
-    if not _remove(scope, recipient.lower(), matches, by_customer=True):
+    if not _remove(scope, recipient, matches, by_customer=True):
         raise NotFound("Recipient could not be found")
 
 
@@ -45,7 +45,7 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     def matches(entry: Entry) -> bool:
         return compliance or entry.source != COMPLIANCE
 
-    return _remove(scope, recipient.lower(), matches, by_customer=False)
+    return _remove(scope, recipient, matches, by_customer=False)
 
 
 def _remove(

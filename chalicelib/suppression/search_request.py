@@ -24,7 +24,7 @@ _RECIPIENT = "suppression recipient position"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECOND_MS = 1000
 # A "+" that was not percent-encoded arrives as a blank
-_DECODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+_DECODED_PLUS = re.compile(r"(?<=[0-9]) (?=[0-9]{2}:?[0-9]{2}$)")
 
 
 def read_paging(query: Query) -> Paging:
@@ -103,18 +103,13 @@ def _read_filters(query: Query) -> Filters:
     strict = boolean(query, "description_strict", False)
     return Filters(
         types=read_types(query),
-        domains=tuple(dict.fromkeys(map(_domain, comma_list(query, "domain")))),
+        domains=tuple(dict.fromkeys(map(domain_names.spelling, comma_list(query, "domain")))),
         sources=tuple(dict.fromkeys(comma_list(query, "sources"))),
         list_id=read_list_id(query),
         words=() if strict else tuple(description.lower().split()),
         exact=description if strict and description else None,
         recipient=query.get("recipient", ""),
     )
-
-
-def _domain(text: str) -> str:
-    """Return a domain as entries have it: in lower case and A-labels."""
-    return domain_names.in_a_labels(text.lower()) or text.lower()
 
 
 def _sort(query: Query) -> str:

@@ -136,7 +136,7 @@ def _number(text: str, line: int, start: int) -> int | float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise Fault(near(text), line, Span(start, start + len(text)))
-    return int(text) if text.isdecimal() else number
+    return int(text) if text.isdigit() else number
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -165,7 +165,7 @@ def _number(value: Any) -> int | float:
 
 def _numeral(text: str) -> Any:
     """Return the number that a short string spells, or the string itself."""
-    if len(text) > _LONGEST_NUMERAL or "_" in text:
+    if len(text) > _LONGEST_NUMERAL or "_" in text or not text.isascii():
         return text
     try:
         return _in_range(float(text))

@@ -65,6 +65,20 @@ class PrebuiltContent:
         texts = [self._text(part) for part in text_parts.find(self._tree)]
         self.texts = [text for text in texts if text]
 
+    @property
+    def has_amp(self) -> bool:
+        """Tell whether there is an AMP part that may be changed."""
+        return AMP_HTML in self._changeable_kinds
+
+    @property
+    def has_markup(self) -> bool:
+        """Tell whether there is a part that can hold pixels."""
+        return self.has_amp or HTML in self._changeable_kinds
+
+    @property
+    def _changeable_kinds(self) -> set[Part]:
+        return {part.kind for part in self.texts if not part.is_sealed}
+
     def filled(self, fill: _Fill) -> bytes:
         """Return the message with ``fill`` applied to every part that has a tag."""
         fields = self.filled_fields(fill)

@@ -2,24 +2,23 @@
 
 An endpoint must not read anything, so it knows only its token and the request. Its event goes to
 the queue with the field :data:`OBSERVED`, which holds what completing it needs. Recording calls
-:func:`complete` on each batch: it adds the message context, the address that the message left by,
-the parsed user agent and the location. If the message context has expired, the event stays as it
-is.
+:func:`complete`: it adds the message context, the address that the message left by, the parsed user
+agent and the location. If the message context has expired, the event stays as it is.
+
+A complaint or a late bounce has the field if it came before anything tells how its message left.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from chalicelib.core import clock, ids
-from chalicelib.core.reading import Read
 from chalicelib.core.request import Request
 from chalicelib.events.model import Event, make_event, recipient_fields
 from chalicelib.tracking import geo_ip, links, user_agents
 from chalicelib.tracking.model import Link, Message
-from chalicelib.tracking.store import message_context
 from chalicelib.tracking.store.message_context import MessageRef
 
 #: The field of an event that is not complete yet
@@ -57,23 +56,22 @@ def message_refs(events: Iterable[Event]) -> list[MessageRef]:
     return [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
 
 
-def complete(
-    events: Sequence[Event],
-    read: Read = message_context.read_now,
-    route_of: Callable[[Event], Mapping[str, str]] = lambda event: {},
-) -> list[Event]:
-    """Return the events; incomplete ones are completed, with one read for all of them.
+def complete(event: Event, context: Event, route: Mapping[str, str]) -> Event:
+    """Return a complete event: ``context`` holds the stored fields of its message.
 
-    ``route_of`` returns the fields that tell how the message of an event left.
+    ``route`` holds those that tell how the message left.
     """
-    refs = message_refs(events)
-    contexts = message_context.of_messages(refs, read) if refs else {}
-    return [
-        _completed(event, {**contexts.get(event["message_id"], {}), **route_of(event)})
-        if OBSERVED in event
-        else event
-        for event in events
-    ]
+    observed = event[OBSERVED]
+    fields = {"rcpt_meta": {}, "rcpt_tags": [], **context, **event, **route}
+    del fields[OBSERVED]
+    if event["type"] in OPENS + CLICKS:
+        fields["user_agent_parsed"] = user_agents.parse(
+            event["user_agent"], prefetch=observed["prefetch"]
+        )
+        location = geo_ip.locate(event["ip_address"])
+        if location:
+            fields["geo_ip"] = location
+    return fields
 
 
 def _token_fields(message: Message) -> Event:
@@ -92,17 +90,3 @@ def _token_fields(message: Message) -> Event:
 
 def _is_prefetch(headers: Mapping[str, str]) -> bool:
     return any("prefetch" in headers.get(name, "").lower() for name in _PREFETCH_HEADERS)
-
-
-def _completed(event: Event, context: Mapping[str, Any]) -> Event:
-    observed = event[OBSERVED]
-    fields = {"rcpt_meta": {}, "rcpt_tags": [], **context, **event}
-    del fields[OBSERVED]
-    if event["type"] in OPENS + CLICKS:
-        fields["user_agent_parsed"] = user_agents.parse(
-            event["user_agent"], prefetch=observed["prefetch"]
-        )
-        location = geo_ip.locate(event["ip_address"])
-        if location:
-            fields["geo_ip"] = location
-    return fields

@@ -20,6 +20,7 @@ from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
 from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.sending_domains import store as domains
+from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.transmissions import copies
 from chalicelib.transmissions.copies import Copies
 from chalicelib.transmissions.model import Json, Transmission
@@ -113,19 +114,20 @@ def _find_sender(
 ) -> Sender:
     """Return the sender; a From domain that is not the sender's makes events as well."""
     friendly_from = ""
+    owner = transmission.account_id, transmission.subaccount_id
     try:
         friendly_from = _from_address(fields)
-        domain = domain_of(friendly_from)
-        return find_sender(transmission.account_id, transmission.subaccount_id, domain)
+        return find_sender(*owner, domain_of(friendly_from))
     except ApiError as refusal:
         if refusal.code == "7001":
             events = policy_rejections(
-                transmission,
+                _resolve(transmission, find_sender(*owner, None), ""),
                 recipients,
                 refusal,
                 mail_from=message.mail_from,
                 friendly_from=friendly_from,
                 peer_ip=message.peer_ip,
+                content=PrebuiltContent(message.data, as_given=True),
             )
             stream.emit(events)
         raise

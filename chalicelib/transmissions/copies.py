@@ -9,8 +9,8 @@ archive no copy shows them; they get the same message as the first recipient of 
         the same tracked links
 ======= =======================================================================================
 
-Each address gets one copy. An address in several places counts for the first of them: recipient of
-the envelope, cc, bcc, archive.
+Each mailbox gets one copy, however it is spelled. An address in several places counts for the first
+of them: recipient of the envelope, cc, bcc, archive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.core.addresses import Mailbox
+from chalicelib.core.addresses import Mailbox, spelling
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.from_field import values_of
@@ -52,7 +52,7 @@ def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> 
     own: Json = {"tags": list(tags)} if tags else {}
     by_address: dict[str, Json] = {}
     for email in envelope:
-        by_address.setdefault(email.lower(), {"email": email, **own})
+        by_address.setdefault(spelling(email), {"email": email, **own})
     first: Json = {"index": 0, "email": envelope[0]}
     kinds: dict[str, tuple[Iterable[Mailbox], Json]] = {
         CC: (copies.cc, {}),
@@ -62,7 +62,7 @@ def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> 
     for kind, (mailboxes, more) in kinds.items():
         for mailbox in mailboxes:
             record = {**_name_and_email(mailbox), "rcpt_type": kind, **more, **own}
-            by_address.setdefault(mailbox.email.lower(), record)
+            by_address.setdefault(spelling(mailbox.email), record)
     return list(by_address.values())
 
 
@@ -72,7 +72,7 @@ def with_visible_copies(fields: Sequence[Field], cc: Sequence[Mailbox]) -> list[
     Raises ``ValueError`` for a name that no header can hold.
     """
     present = set(_addresses(fields, CC))
-    new = {mailbox.email.lower(): mailbox for mailbox in cc}
+    new = {spelling(mailbox.email): mailbox for mailbox in cc}
     missing = [_address(new[email]) for email in new if email not in present]
     return _with_cc(fields, encode_addresses("Cc", missing)) if missing else list(fields)
 
@@ -98,9 +98,9 @@ def _address(mailbox: Mailbox) -> Address:
 
 
 def _addresses(fields: Iterable[Field], name: str) -> Iterator[str]:
-    """Yield the addresses in the fields of a name, in lower case."""
+    """Yield the addresses in the fields of a name, each in its one spelling."""
     for _, email in read_addresses(values_of(fields, name)):
-        yield email.lower()
+        yield spelling(email)
 
 
 def _with_cc(fields: Sequence[Field], cc: bytes) -> list[Field]:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.core import clock, ids
-from chalicelib.core.addresses import domain_of
+from chalicelib.core.addresses import domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
 from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.transmissions.model import Transmission
 
@@ -26,10 +27,12 @@ def policy_rejections(
     mail_from: str,
     friendly_from: str,
     peer_ip: str,
+    content: PrebuiltContent,
 ) -> list[Event]:
     """Return one event for each recipient (stored form) of a message that was not accepted.
 
-    ``friendly_from`` is empty where the From holds no single address.
+    The transmission has its options in force. ``friendly_from`` is empty where the From holds no
+    single address.
     """
     reason = f"550 5.7.1 {refusal.text}"
     options = transmission.options
@@ -39,10 +42,12 @@ def policy_rejections(
         transmission_id=transmission.id,
         recv_method=transmission.recv_method,
         campaign_id=transmission.campaign_id,
-        transactional=options.get("transactional", False),
-        open_tracking=options.get("open_tracking", False),
-        click_tracking=options.get("click_tracking", False),
+        transactional=options["transactional"],
+        open_tracking=options["open_tracking"],
+        click_tracking=options["click_tracking"],
+        initial_pixel=options["initial_open"] and content.has_markup,
     ).fields() | {
+        "amp_enabled": content.has_amp,
         "injection_time": clock.iso_ms(transmission.created_ms),
         "bounce_class": _ADMIN_FAILURE,
         "error_code": reason[:3],
@@ -51,7 +56,7 @@ def policy_rejections(
         "remote_addr": peer_ip,
     }
     if mail_from:
-        fields["msg_from"] = mail_from
+        fields["msg_from"] = in_a_labels(mail_from) or mail_from
     if friendly_from:
         fields |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
     return [

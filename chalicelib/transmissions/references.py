@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from chalicelib.core.addresses import domain_of
-from chalicelib.core.domain_names import normalize
+from chalicelib.core.domain_names import spelling
 from chalicelib.core.errors import ServiceError
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.resolve import own_sender
@@ -46,7 +46,7 @@ def _own_sending_domain(transmission: Transmission) -> str:
 
 
 def _names_domain(text: str, domain: str) -> bool:
-    return bool(text) and normalize(text) == domain
+    return bool(text) and spelling(text) == domain
 
 
 def _scheduled(account_id: int, matches: Callable[[Transmission], bool]) -> Iterator[str]:

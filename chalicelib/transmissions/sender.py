@@ -16,7 +16,7 @@ from chalicelib.accounts.store import accounts, meter
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.accounts.store.sandbox import SandboxAllowance
 from chalicelib.api_keys import store as api_keys
-from chalicelib.core import config_cache
+from chalicelib.core import config_cache, domain_names
 from chalicelib.core.addresses import is_address, is_domain, read_mailbox
 from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import (
@@ -188,9 +188,9 @@ def from_domain(sender: str | dict[str, Any]) -> str | None:
         if mailbox is None:
             raise invalid_domain("No sending domain specified")
         return mailbox.domain
-    name = email.rpartition("@")[2].strip().rstrip(">").strip().lower()
+    name = email.rpartition("@")[2].strip().rstrip(">").strip()
     if "{{" in name or "}}" in name:
         return None
     if "@" not in email or not is_domain(name):
         raise invalid_domain("No sending domain specified")
-    return name
+    return domain_names.spelling(name)

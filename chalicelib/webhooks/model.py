@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
-from chalicelib.events.documentation import TYPES
+from chalicelib.events.documentation import type_of
 
 #: The source of a webhook that gets the events of the primary account and of all subaccounts
 ALL: Final = -1
@@ -17,9 +17,6 @@ NONE: Final = "none"
 BASIC: Final = "basic"
 OAUTH2: Final = "oauth2"
 AUTH_TYPES: Final = (NONE, BASIC, OAUTH2)
-
-#: Other names under which a type may be selected (spec 6 has one)
-_ALIASES: Final = {"rejection": "policy_rejection"}
 
 _TOKEN_MARGIN_MS = 30_000
 
@@ -53,7 +50,7 @@ class Webhook:
     @property
     def types(self) -> frozenset[str]:
         """Return the event types that are selected."""
-        return frozenset(_ALIASES.get(name, name) for name in self.events)
+        return frozenset(type_of(name) or name for name in self.events)
 
     def collects(self, now_ms: int) -> bool:
         """Tell whether new events go to the webhook: it is active and a minute old (spec 3)."""
@@ -108,9 +105,3 @@ class AccessToken:
             return True
         lifetime = self.expires_in * 1000
         return now_ms < self.fetched_ms + max(lifetime - _TOKEN_MARGIN_MS, lifetime // 2)
-
-
-def type_of(name: str) -> str | None:
-    """Return the event type that may be selected as ``name``, ``None`` if there is none."""
-    event_type = _ALIASES.get(name, name)
-    return event_type if event_type in TYPES else None

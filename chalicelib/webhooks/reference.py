@@ -10,8 +10,7 @@ from typing import Any
 
 from chalicelib.core.errors import bad_request
 from chalicelib.core.query import Query, comma_list
-from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample
-from chalicelib.webhooks.model import type_of
+from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample, type_of
 from chalicelib.webhooks.payload import public_form, wrapped
 
 Json = dict[str, Any]

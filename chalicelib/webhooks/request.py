@@ -17,10 +17,11 @@ from chalicelib.core.query import Query
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 from chalicelib.core.time_zones import time_zone
+from chalicelib.events.documentation import type_of
 from chalicelib.webhooks import custom_headers, payload
 from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.custom_headers import AUTHORIZATION
-from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webhook, type_of
+from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webhook
 
 LONGEST_NAME: Final = 1024
 MOST_EXCEPTIONS: Final = 10

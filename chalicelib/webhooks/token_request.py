@@ -8,6 +8,7 @@ exactly as the customer wrote them, because the customer knows what the server w
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ from chalicelib.core.web_fetch import Response
 from chalicelib.webhooks.credentials import Credentials
 
 _REFUSES_FORMS = (400, 415, 422)
+_DIGITS = re.compile("[0-9]{1,10}")
 _LONGEST_LIFETIME = 10 * 365 * 86_400
 
 
@@ -68,6 +70,8 @@ def _form_fields(content: Mapping[str, Any]) -> dict[str, str]:
 
 def _lifetime(expires_in: Any) -> int | None:
     """Return ``expires_in`` in whole seconds; without a usable one the target decides."""
+    if isinstance(expires_in, str) and not _DIGITS.fullmatch(expires_in):
+        return None
     try:
         return max(0, min(int(expires_in), _LONGEST_LIFETIME))
     except (TypeError, ValueError, OverflowError):

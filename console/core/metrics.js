@@ -90,20 +90,20 @@ export function minutes(time, zone) {
 export function windowOf(query, zone, now = Date.now()) {
   const common = { timezone: zone, ...ofSubaccount() };
   const name = query.window === FREE || WINDOWS[query.window] ? query.window : "24h";
-  if (name === FREE) return { name, zone, ...freeWindow(query.from ?? "", query.to || minutes(now + 60000, zone), common) };
+  if (name === FREE) return { name, zone, ...freeWindow(query.from ?? "", query.to, minutes(now + 60000, zone), common) };
   const { hours, precision } = WINDOWS[name];
   const end = Math.ceil((now + 1) / 60000) * 60000;
   const [start, former] = [1, 2].map((back) => end - back * hours * HOUR);
   return {
     name, zone, precision,
-    now: { from: minutes(start, zone), to: minutes(end, zone), ...common },
+    now: { from: minutes(start, zone), ...common }, // until now: clocks may show it twice
     before: { from: minutes(former, zone), to: minutes(start, zone), ...common },
   };
 }
 
-/** A window between two times of clocks; the one before it is as long by the clocks. */
-function freeWindow(from, to, common) {
-  const [start, end] = [from, to].map((text) => Date.parse(`${text}Z`));
+/** A window between two times of clocks, or until now; the one before it is as long by the clocks. */
+function freeWindow(from, to, current, common) {
+  const [start, end] = [from, to || current].map((text) => Date.parse(`${text}Z`));
   const length = end - start;
   // Times that are none go as they are: what is wrong with them is the API's to say
   const former = length > 0 ? new Date(start - length).toISOString().slice(0, 16) : from;

@@ -41,7 +41,7 @@ export default function Metrics() {
   const report = load("now");
   const problems = problemsOf(now.error);
   const judged = Object.keys(problems).length > 0;
-  const choose = (id) => setQuery(id === FREE ? { window: id, from: report.from, to: report.to } : { window: id === "24h" ? "" : id, from: "", to: "" });
+  const choose = (id) => setQuery(id === FREE ? { window: id, from: report.from, to: minutes(Date.now() + 60000, zone) } : { window: id === "24h" ? "" : id, from: "", to: "" });
   return html`<div class="page">
     <${PageHead} title="Metrics" about="What was sent and what became of it. Counts are kept for six months.">
       <div class="toolbar fit"><${SelectField} hideLabel label="Time" value=${name} options=${[...Object.entries(WINDOWS).map(([id, { label }]) => [id, label]), [FREE, "From … to …"]]} onChange=${choose} />

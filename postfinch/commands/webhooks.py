@@ -144,7 +144,7 @@ def _header(text: str) -> tuple[str, str]:
 
 def _time(text: str) -> float:
     """Return the seconds since the epoch of a time, or of so long ago."""
-    if match := re.fullmatch(r"(\d+)([smhd])", text):
+    if match := re.fullmatch(r"([0-9]+)([smhd])", text):
         return time.time() - int(match[1]) * _UNITS[match[2]]
     try:
         moment = datetime.fromisoformat(text)

@@ -153,7 +153,7 @@ def data_of(number: int, _: Queued) -> list[Any]:
     """Return a person's suppression entries and the tags stored with the message to that person."""
     context = message_context.of_message(ids.message_id(_sent_to(number), 0))
     assert context
-    return [*entries_of(Scope(1, None), _person(number)), *context["rcpt_tags"]]
+    return [*entries_of(Scope(1, None), _person(number)), *context.fields["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:

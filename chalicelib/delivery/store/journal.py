@@ -14,12 +14,15 @@ Access patterns of ``messages``:
 - the journal entry of a message → ``transmission#<id>#<chunk>`` / ``sent#<unit name>#<index>``
 - the journal entries of a work unit → ``transmission#<id>#<chunk>`` / ``sent#<unit name>#*``
   (``core.message_keys``)
+- those of a unit and of the units in which its messages go on → ``transmission#<id>#<chunk>`` /
+  ``sent#<unit name>*``
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +31,7 @@ from chalicelib.core import clock, message_keys
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.journal_files import Entry, FileJournal, read_entries
+from chalicelib.delivery.store.journal_files import Entry, FileJournal, read_entries, unit_texts
 from chalicelib.delivery.store.work_units import WorkUnit
 
 _DAY = 86_400
@@ -91,13 +94,53 @@ def attempted_messages(unit: WorkUnit) -> Collection[int]:
     return open_journal(unit).entries(first=False).keys()
 
 
+def entries_of_chunk(unit: WorkUnit) -> Iterator[tuple[WorkUnit, int, Entry]]:
+    """Yield the entries of a unit and of those in which its messages go on.
+
+    They are the unit, the recipient's index and the entry. This changes nothing, whoever delivers.
+    """
+    directory = settings().delivery_journal
+    if directory:
+        yield from _in_files(unit, Path(directory))
+        return
+    if unit.is_single:
+        for index, entry in open_journal(unit).entries(first=False).items():
+            yield unit, index, entry
+    yield from _in_table(unit)
+
+
+def _in_files(unit: WorkUnit, directory: Path) -> Iterator[tuple[WorkUnit, int, Entry]]:
+    for text in unit_texts(directory, str(unit)):
+        each = replace(unit, name=text.removeprefix(f"{unit.transmission_id}-"))
+        if each.first == unit:
+            for index, entry in read_entries(directory, each).items():
+                yield each, index, entry
+
+
+def _in_table(unit: WorkUnit) -> Iterator[tuple[WorkUnit, int, Entry]]:
+    items = _messages.query_all(
+        "#pk = :pk AND begins_with(#sk, :prefix)",
+        {"pk": _partition(unit), "prefix": f"sent#{unit.name}"},
+        consistent=True,
+    )
+    for item in items:
+        _, name, index = item["sk"].split("#")
+        each = replace(unit, name=name)
+        if each.first == unit:
+            yield each, int(index), json.loads(item["entry"])
+
+
+def _partition(unit: WorkUnit) -> str:
+    return message_keys.block_partition(unit.transmission_id, unit.chunk)
+
+
 class TableJournal:
     """One item a message."""
 
     lasts = False
 
     def __init__(self, unit: WorkUnit) -> None:
-        self._pk = message_keys.block_partition(unit.transmission_id, unit.chunk)
+        self._pk = _partition(unit)
         self._prefix = f"sent#{unit.name}#"
 
     def entries(self, *, first: bool) -> dict[int, Entry]:

@@ -88,6 +88,11 @@ def read_entries(directory: Path, unit: object) -> dict[int, Entry]:
     return entries
 
 
+def unit_texts(directory: Path, beginning: str) -> set[str]:
+    """Return the texts of the units with a file here that begin so."""
+    return {path.stem for path in directory.glob(f"{beginning}*")}
+
+
 class FileJournal:
     """One file a unit, one JSON line a message, each appended by a single write.
 

@@ -90,6 +90,16 @@ class WorkUnit:
         return f"{self.transmission_id}-{self._first_name}"
 
     @property
+    def first(self) -> WorkUnit:
+        """Return the unit that was generated, in which the attempts on these messages began."""
+        return WorkUnit(self.transmission_id, self._first_name)
+
+    @property
+    def retries(self) -> int:
+        """Return how often the unit's messages were deferred before."""
+        return self.name.removeprefix(self._first_name).count(DEFERRED)
+
+    @property
     def _first_name(self) -> str:
         return self.name.rstrip(DEFERRED + CONTINUED)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
-from chalicelib.core import domain_names
+from chalicelib.core.addresses import domain_of
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE
 from chalicelib.core.tls_results import (
     DNSSEC_INVALID,
@@ -170,8 +170,7 @@ class MxTransport:
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
-        name = message.recipient.rpartition("@")[2].lower()
-        domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
+        domain = domain_of(message.recipient)  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
         demands = self._demands(domain, is_tls_report=message.is_tls_report)
         hosts = f"{domain} ({demands})" if demands else message.hosts or domain

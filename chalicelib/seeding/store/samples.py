@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.core import blobs, clock
+from chalicelib.core.addresses import spelling
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -49,7 +50,7 @@ def put(
         blob = f"transmissions/{transmission_id}/sample-{index}"
         blobs.put(blob, data)
         data = b""
-    sample = Sample(transmission_id, data, blob, recipient["email"].lower())
+    sample = Sample(transmission_id, data, blob, spelling(recipient["email"]))
     _metrics.put(
         to_fields(sample)
         | {
@@ -76,7 +77,7 @@ def recipient_of(sample: Sample) -> Json:
 
 
 def erase_recipient(scope: Scope, email: str) -> int:
-    """Erase a recipient (``email`` in any case) from samples and seed sends; return from how many.
+    """Erase a recipient from samples and seed sends; return from how many.
 
     A seed send that is under way goes on without the recipient's data. Repeating it does no harm.
     """
@@ -85,11 +86,12 @@ def erase_recipient(scope: Scope, email: str) -> int:
         {"pk": partition(scope.account_id), "first": "run#", "last": "sample#\U0010ffff"},
         consistent=True,
     )
-    address = email.lower()
+    address = spelling(email)
     return sum(
         _erase(item)
         for item in items
-        if item.get("sampled_email") == address and scope.covers(item["subaccount_id"])
+        if spelling(item.get("sampled_email", "")) == address
+        and scope.covers(item["subaccount_id"])
     )
 
 

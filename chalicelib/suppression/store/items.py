@@ -2,7 +2,7 @@
 
 ``<list>`` is the number of the subaccount whose list it is, 0 for the primary account; ``<kind>``
 is a type, with ``_list`` for entries of one mailing list; ``<recipient>`` is in the spelling of
-``model.listed_as``.
+``core.addresses.spelling``.
 
 Access patterns of ``suppression``:
 
@@ -41,10 +41,11 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
+from chalicelib.core.addresses import spelling
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression.model import Entry, Kind, listed_as
+from chalicelib.suppression.model import Entry, Kind
 
 table = Table("suppression")
 
@@ -84,7 +85,7 @@ def parts_with(subaccount_id: int | None) -> list[Part]:
 
 def partition(account_id: int, recipient: str) -> str:
     """Return the partition of everything about a recipient, however the address is spelled."""
-    return f"{account_id}#{listed_as(recipient)}"
+    return f"{account_id}#{spelling(recipient)}"
 
 
 def list_prefix(subaccount_id: int | None) -> str:
@@ -113,8 +114,6 @@ def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) 
         "source": entry.source,
         "created": entry.created_ms,
     }
-    if entry.recipient != _recipient_in(pk):
-        item["recipient"] = entry.recipient
     if entry.description:
         item["description"] = entry.description
     if entry.list_id:
@@ -128,7 +127,7 @@ def to_entry(item: Item | None) -> Entry | None:
         return None
     owner, type, _ = item["sk"].split("#", 2)
     return Entry(
-        recipient=item.get("recipient") or _recipient_in(item["pk"]),
+        recipient=_recipient_in(item["pk"]),
         type=type,
         source=item["source"],
         created_ms=item["created"],
@@ -155,7 +154,7 @@ def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
 
 def rows_of(scope: Scope, recipient: str) -> list[tuple[str, Entry]]:
     """Return ``(position, entry)`` of a recipient's entries in a scope, the last updated first."""
-    items = read_recipient(scope, recipient.lower()).values()
+    items = read_recipient(scope, recipient).values()
     rows = [(item["at"], entry) for item in items if (entry := to_entry(item))]
     return sorted(rows, key=itemgetter(0), reverse=True)
 

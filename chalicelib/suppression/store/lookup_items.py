@@ -33,7 +33,7 @@ def blocking_keys(
 ) -> list[Key]:
     """Return the keys that :func:`blocking` reads, one for each recipient."""
     type = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
-    return [lookup_key(account_id, subaccount_id, each.lower(), type) for each in recipients]
+    return [lookup_key(account_id, subaccount_id, each, type) for each in recipients]
 
 
 def read_eventually(keys: Iterable[Key]) -> Mapping[Key, Item]:
@@ -65,7 +65,7 @@ def blocking(
 def opens_key(recipient: Recipient) -> Key:
     """Return the key that :func:`suppressing_opens` reads for a recipient."""
     account_id, subaccount_id, address = recipient
-    return lookup_key(account_id, subaccount_id, address.lower(), OPEN_TRACKING)
+    return lookup_key(account_id, subaccount_id, address, OPEN_TRACKING)
 
 
 def suppressing_opens(

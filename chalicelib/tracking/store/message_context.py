@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from chalicelib.core import blobs, clock, dynamo, ids, message_keys
 from chalicelib.core.dynamo import Item, Key, Table
@@ -40,13 +40,25 @@ _ERASED: Mapping[str, Any] = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 
 
+class Context(NamedTuple):
+    """The context of one message: its event fields, and the work unit that it was generated in.
+
+    ``unit`` is the unit's name, empty if version 0.1.0 stored the context.
+    """
+
+    fields: Event
+    first_index: int
+    unit: str
+
+
 def item_of(
     transmission_id: str,
     first_index: int,
     shared: Mapping[str, Any],
     messages: Sequence[tuple[int, Mapping[str, Any]]],
+    unit: str = "",
 ) -> Item | None:
-    """Return the item that holds the context of a work unit's messages.
+    """Return the item that holds the context of the messages of a work unit, by its name ``unit``.
 
     It belongs into the request that begins the unit. ``shared`` holds the event fields that all
     messages share; ``messages`` holds each recipient's index with its own fields. A context that is
@@ -58,6 +70,7 @@ def item_of(
     return {
         **key_of(transmission_id, first_index),
         "expires": int(clock.now()) + settings().messages_retention,
+        **({"unit": unit} if unit else {}),
         **_data_attribute(transmission_id, first_index, data),
     }
 
@@ -72,8 +85,8 @@ def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
     return {(i["pk"], i["sk"]): i for i in _messages.get_all(keys, consistent=True)}
 
 
-def of_messages(refs: Iterable[MessageRef], read: Read = read_now) -> dict[str, Event]:
-    """Return the stored event fields of these messages, by message id.
+def of_messages(refs: Iterable[MessageRef], read: Read = read_now) -> dict[str, Context]:
+    """Return the contexts of these messages, by message id.
 
     ``read`` reads a hundred work units in one request, unless it has read them already. Messages
     without a stored context are left out.
@@ -81,24 +94,24 @@ def of_messages(refs: Iterable[MessageRef], read: Read = read_now) -> dict[str, 
     indexes: dict[tuple[str, int], list[int]] = {}
     for ref in refs:
         indexes.setdefault(_unit(ref), []).append(ids.transmission_of(ref[0])[1])
-    contexts: dict[str, Event] = {}
+    contexts: dict[str, Context] = {}
     for item in read([_item_key(unit) for unit in indexes]).values():
-        unit = _unit_of(item)
-        contexts |= _contexts(item, unit[0], indexes[unit])
+        contexts |= _contexts(item, indexes[_unit_of(item)])
     return contexts
 
 
-def of_message(message_id: str) -> Event | None:
-    """Return the stored event fields of one message; ``None`` if there are none."""
+def of_message(message_id: str) -> Context | None:
+    """Return the context of one message; ``None`` if there is none."""
     transmission_id, index = ids.transmission_of(message_id)
     item = _item_of(transmission_id, index)
-    return _contexts(item, transmission_id, [index]).get(message_id) if item else None
+    return _contexts(item, [index]).get(message_id) if item else None
 
 
 def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
     """Erase metadata, tags and subject of those messages that were sent to the recipient.
 
-    ``address`` is in lower case. Ids of messages that another system sent are skipped.
+    ``address`` is in the spelling in which events have it. Ids of messages that another system sent
+    are skipped.
     """
     for message_id in message_ids:
         try:
@@ -195,14 +208,15 @@ def _is_constant(column: list[Any]) -> bool:
     return column.count(column[0]) == len(column)
 
 
-def _contexts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str, Event]:
-    """Return the fields of these messages of a work unit, by message id."""
+def _contexts(item: Item, indexes: Iterable[int]) -> dict[str, Context]:
+    """Return the contexts of these messages of a work unit, by message id."""
     if not _has_context(item):
         return {}
+    transmission_id, first_index = _unit_of(item)
     table = _decode(item)
     rows = {index: row for row, index in enumerate(table["indexes"])}
     return {
-        fields["message_id"]: fields
+        fields["message_id"]: Context(fields, first_index, item.get("unit", ""))
         for index in indexes
         if index in rows
         for fields in [_fields(table, rows[index], transmission_id, index)]

@@ -45,13 +45,13 @@ def contexts_of(references: Sequence[Reference]) -> dict[str, Mapping[str, Any]]
     of_units = [
         (ref.message_id, first) for ref in references if (first := ref.first_index) is not None
     ]
-    contexts: dict[str, Mapping[str, Any]] = dict(message_context.of_messages(of_units))
+    contexts = message_context.of_messages(of_units)
     for reference in references:
         if reference.message_id not in contexts and (
             context := message_context.of_message(reference.message_id)
         ):
             contexts[reference.message_id] = context
-    return contexts
+    return {message_id: context.fields for message_id, context in contexts.items()}
 
 
 class Detailer:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from infrastructure.local.sink.mailbox_rows import matches_line
+from infrastructure.local.sink.search_texts import lines_of, searched_forms
 
 CONNECT, MAIL, RCPT, DATA, DOT = STEPS = ("connect", "mail", "rcpt", "data", "dot")
 # Looking for changes at each step would be a tenth of the sink's work
@@ -151,5 +152,5 @@ def _rule(row: Sequence[object]) -> FailureRule:
 
 
 def _matches(rule: FailureRule, addresses: Sequence[str]) -> bool:
-    pattern = rule.pattern.casefold()
-    return any(matches_line(address.casefold(), pattern) for address in addresses)
+    forms = searched_forms(rule.pattern)
+    return any(matches_line(lines_of(each), form) for each in addresses for form in forms)

@@ -23,6 +23,7 @@ from infrastructure.local.sink.header_fields import field, header_block
 from infrastructure.local.sink.mailbox_index import MailboxIndex
 from infrastructure.local.sink.mailbox_query import simple_conditions
 from infrastructure.local.sink.mailbox_rows import Row
+from infrastructure.local.sink.search_texts import lines_of, plain
 
 Entry = TypedDict(
     "Entry",
@@ -209,8 +210,8 @@ def _row(
         subject=subject,
         size=size,
         unread=unread,
-        recipients=recipient.casefold(),
-        senders=f"{author}\n{name}\n{sender}".casefold(),
+        recipients=lines_of(recipient),
+        senders="\n".join((lines_of(author), plain(name), lines_of(sender))),
         subjects=subject.casefold(),
     )
 

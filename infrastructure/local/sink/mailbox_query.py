@@ -7,18 +7,21 @@
     before: after:             a date or a time (ISO 8601; UTC without an offset)
     anything else              a part of recipient, sender, subject or text
 
-Conditions are joined with "and", `-` before one negates it, and case does not matter.
+Conditions are joined with "and", `-` before one negates it, and case does not matter. Domains may
+be written in letters or in A-labels.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.sink.search_texts import searched_forms
 
 MAX_TERMS = 50
 _TERM = re.compile(r'\s*(-?)(?:([a-z_]+):)?(?:"([^"]*)"|([^\s"]*))')
 _DIGITS = re.compile(r"[0-9]{1,9}")
+_ADDRESSES = ("recipients", "senders")
 
 
 class BadQuery(ValueError):
@@ -45,9 +48,8 @@ def conditions_of(query: str) -> list[Condition]:
 def simple_conditions(to: str | None, sender: str | None, subject: str | None) -> list[Condition]:
     """Return the conditions of the parameters `to`, `from` and `subject` (see `Mailbox.list`)."""
     conditions = [] if to is None else [_matching("recipients", to)]
-    for column, text in (("senders", sender), ("subjects", subject)):
-        if text:
-            conditions.append(_containing(column, text))
+    conditions += [_containing("senders", sender)] if sender else []
+    conditions += [_containing("subjects", subject)] if subject else []
     return conditions
 
 
@@ -75,9 +77,8 @@ def _condition(minus: str, name: str | None, quoted: str | None, word: str) -> C
 
 
 def _anywhere(value: str) -> Condition:
-    columns = ("recipients", "senders", "subjects", "body")
-    sql = " OR ".join(f"instr({column}, ?)" for column in columns)
-    return Condition(sql, (value.casefold(),) * len(columns), needs_details=True)
+    parts = [_containing(each, value) for each in ("recipients", "senders", "subjects", "body")]
+    return _any_of(parts)._replace(needs_details=True)
 
 
 def _text(column: str, *, needs_details: bool = False) -> Callable[[str, bool], Condition]:
@@ -89,11 +90,21 @@ def _text(column: str, *, needs_details: bool = False) -> Callable[[str, bool], 
 
 
 def _matching(column: str, pattern: str) -> Condition:
-    return Condition(f"matches_line({column}, ?)", (pattern.casefold(),))
+    forms = _forms(column, pattern)
+    return _any_of([Condition(f"matches_line({column}, ?)", (form,)) for form in forms])
 
 
 def _containing(column: str, text: str) -> Condition:
-    return Condition(f"instr({column}, ?)", (text.casefold(),))
+    return _any_of([Condition(f"instr({column}, ?)", (form,)) for form in _forms(column, text)])
+
+
+def _forms(column: str, text: str) -> list[str]:
+    return searched_forms(text) if column in _ADDRESSES else [text.casefold()]
+
+
+def _any_of(conditions: Sequence[Condition]) -> Condition:
+    sql = " OR ".join(condition.sql for condition in conditions)
+    return Condition(f"({sql})", tuple(value for each in conditions for value in each.values))
 
 
 def _has(value: str, _: bool) -> Condition:

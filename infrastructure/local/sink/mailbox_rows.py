@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Row(NamedTuple):
-    """One message. `recipients`, `senders` and `subjects` are its casefolded search texts.
+    """One message. `recipients`, `senders` and the casefolded `subjects` are its search texts.
 
-    `senders` has a line for the address of From, for the field as people read it, and for the
-    envelope sender.
+    `senders` has lines for the address of From, for the field as people read it, and for the
+    envelope sender (`search_texts`).
     """
 
     id: str

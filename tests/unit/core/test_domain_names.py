@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +11,13 @@ from chalicelib.core.domain_names import (
     BadName,
     canonical,
     in_a_labels,
+    in_u_labels,
     is_public_suffix,
     is_within,
+    mapped,
     normalize,
     parents,
+    spelling,
 )
 
 
@@ -121,3 +126,50 @@ def test_a_name_is_within_itself_and_its_parents_only() -> None:
     assert is_within("a.b.example.com", "example.com")
     assert not is_within("badexample.com", "example.com")
     assert not is_within("example.com", "a.example.com")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bücher.example",
+        "BÜCHER.Example",
+        "bu\u0308cher.example",
+        "\uff42ücher.example",
+        "bücher\u3002example",
+        "bücher\uff0eexample",
+        "XN--Bcher-KVA.example",
+    ],
+)
+def test_a_name_is_spelled_in_one_way_however_it_was_typed(text: str) -> None:
+    assert spelling(text) == "xn--bcher-kva.example"
+    assert in_u_labels(spelling(text)) == "bücher.example"
+
+
+def test_a_sharp_s_is_not_two_letters() -> None:
+    assert spelling("STRASSE.test") == "strasse.test"
+    assert spelling("straße.test") == "xn--strae-oqa.test"
+
+
+@pytest.mark.parametrize("label", ["xn--", "xn--a", "xn--\x00", "xn--99999999", "xn--Bcher-kva"])
+def test_a_label_that_is_no_a_label_is_shown_as_it_is(label: str) -> None:
+    assert in_u_labels(f"{label}.test") == f"{label}.test"
+
+
+@given(st.text(max_size=60))
+def test_the_spelling_of_a_spelling_is_the_same(text: str) -> None:
+    once = spelling(text)
+    assert spelling(once) == once
+    assert spelling(in_u_labels(once)) == once
+
+
+@given(st.text("aüßéİ-.\u3002", min_size=1, max_size=20))
+def test_composed_and_decomposed_names_have_one_spelling(text: str) -> None:
+    assert spelling(unicodedata.normalize("NFD", text)) == spelling(
+        unicodedata.normalize("NFC", text)
+    )
+
+
+def test_a_part_of_a_name_is_mapped_as_the_name_is() -> None:
+    assert mapped("BÜC") == mapped("bu\u0308c") == mapped("\uff22ÜC") == "büc"
+    assert mapped("ER\u3002Te") == "er.te"
+    assert mapped("XN--B") == "xn--b"

@@ -21,8 +21,9 @@ ANN, BOB = "ann@x.test", "bob@x.test"
 
 
 def contexts_of(message_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    contexts = [message_context.of_message(each) or {} for each in message_ids]
-    return [(e["rcpt_to"], e["rcpt_meta"], e["rcpt_tags"], e["subject"]) for e in contexts]
+    contexts = [context for each in message_ids if (context := message_context.of_message(each))]
+    names = ("rcpt_to", "rcpt_meta", "rcpt_tags", "subject")
+    return [tuple(context.fields[name] for name in names) for context in contexts]
 
 
 @pytest.mark.parametrize(("inline", "objects"), [("8000", 0), ("100", 1)])
@@ -70,3 +71,17 @@ def test_a_context_that_changed_meanwhile_is_forgotten_too(monkeypatch: pytest.M
     monkeypatch.setattr(message_context, "_encode", interfering)
     erase(Scope(1, 0), ANN)
     assert contexts_of(message_ids) == [(ANN, {}, [], ""), (BOB, {}, [], "")]
+
+
+def test_a_recipient_is_erased_however_the_domain_was_typed() -> None:
+    message_ids = send("ann@bücher.test", "ann@BU\u0308CHER.test")
+    erase(Scope(1, 0), "Ann@xn--bcher-kva.test")
+    assert contexts_of(message_ids) == [("ann@xn--bcher-kva.test", {}, [], "")] * 2
+
+
+def test_events_are_erased_under_the_spelling_of_version_0_1_0() -> None:
+    typed = "ann@bücher.test"
+    old = Sender(1, None, "other", "rest").fields() | recipient_fields(ANN, metadata={}, tags=[])
+    old |= {"rcpt_to": typed, "message_id": "made elsewhere"}
+    events.put_all([make_event("delivery", old, NINE)])
+    assert erase(Scope(1, 0), "ann@xn--bcher-kva.test") == 1

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from chalicelib.events.documentation import (
@@ -52,3 +54,18 @@ def test_every_field_belongs_to_a_type() -> None:
 @pytest.mark.parametrize("kind", sorted(set(TYPES) - {"sms_status"}))
 def test_every_event_but_an_sms_status_has_an_id(kind: str) -> None:
     assert sample(kind)["event_id"].isdigit()
+
+
+def test_the_hash_of_a_sample_is_that_of_its_recipient() -> None:
+    samples = [sample(kind) for kind in TYPES]
+    hashes = [(each["rcpt_to"], each["rcpt_hash"]) for each in samples if "rcpt_hash" in each]
+    assert hashes
+    assert all(hashlib.sha1(to.encode()).hexdigest() == digest for to, digest in hashes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "has_address"),
+    [("injection", False), ("policy_rejection", False), ("delay", True), ("click", True)],
+)
+def test_only_events_after_an_attempt_have_a_sending_ip(kind: str, has_address: bool) -> None:
+    assert ("sending_ip" in TYPES[kind].fields) == has_address

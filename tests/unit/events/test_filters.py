@@ -150,6 +150,16 @@ def test_an_unknown_event_type_is_refused_but_types_of_other_searches_are_not() 
         filters.read({"events": kind})
 
 
+@pytest.mark.parametrize("text", ["OPEN", "Open,oPEN", "Policy_Rejection", "REJECTION"])
+def test_names_of_event_types_may_be_in_any_case(text: str) -> None:
+    names = {"open", "policy_rejection"}
+    assert set(filters.read({"events": text}).values_of("events")) <= names
+
+
+def test_letters_that_only_look_alike_name_no_event_type() -> None:
+    refused_filter(events="spam_complaint".replace("i", "\u0130"))
+
+
 @pytest.mark.parametrize("name", ["bounce_classes", "subaccounts", "ab_test_versions"])
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "1" * 11, "١"])
 def test_a_value_that_is_not_a_number_is_refused_with_its_parameters_name(
@@ -174,3 +184,15 @@ def test_a_caller_confined_to_a_subaccount_finds_no_other_events() -> None:
     assert rows({"subaccounts": "8"}, events, 7) == []
     assert rows({"subaccounts": "7,8"}, events, 7) == events[:1]
     assert rows({"subaccounts": "0"}, [event_at(NINE)], 7) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["u@bücher.test", "U@BU\u0308CHER\u3002test", "u@xn--bcher-kva.test"]
+)
+@pytest.mark.parametrize("name", ["recipients", "from_addresses"])
+def test_an_address_is_found_in_every_spelling(name: str, text: str) -> None:
+    events = [
+        event_at(NINE, 1) | {FILTERS[name].field: email}
+        for email in ("u@xn--bcher-kva.test", "u@bücher.test", "v@xn--bcher-kva.test")
+    ]
+    assert rows({name: text}, events) == events[:2]  # the second as version 0.1.0 stored it

@@ -84,3 +84,14 @@ def test_keywords_are_the_words_of_the_text_one_after_another(
         pattern
     )
     assert matcher([keyword], domain=domain)(text) == expected
+
+
+@pytest.mark.parametrize("domain", ["bücher.test", "xn--bcher-kva.test", "mail.bu\u0308cher.test"])
+@pytest.mark.parametrize("keyword", ["BÜCHER", "bücher\u3002test", "xn--bcher-kva", "bu\u0308cher"])
+def test_words_of_a_domain_are_found_in_every_spelling(keyword: str, domain: str) -> None:
+    assert matcher([keyword], domain=True)(domain)
+
+
+def test_domains_that_only_look_alike_are_others() -> None:
+    assert not matcher(["strasse.test"], domain=True)("xn--strae-oqa.test")
+    assert not matcher(["bcher"], domain=True)("xn--bcher-kva.test")

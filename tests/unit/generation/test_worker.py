@@ -157,10 +157,11 @@ class TestMessageContexts:
             submit(transmission, recipients(count), meter())
             generate()
             for message in [message for each in batches() for message in each.messages]:
-                email_message = message_context.of_message(message.event["message_id"])
-                assert email_message is not None
-                assert email_message.items() >= message.event.items()
-                assert email_message["campaign_id"] == "spring"
+                context = message_context.of_message(message.event["message_id"])
+                assert context is not None
+                assert context.fields.items() >= message.event.items()
+                assert context.fields["campaign_id"] == "spring"
+                assert context.unit == UNIT.name
         assert message_context.of_message(ids.message_id(UNIT.transmission_id, 1)) is None
         assert message_context.of_message(ids.message_id(other().id, 0)) is not None
 
@@ -178,7 +179,7 @@ class TestMessageContexts:
             assert "list_id" not in event
             context = message_context.of_message(event["message_id"])
             assert context is not None
-            assert context.get("list_id") == stored_id
+            assert context.fields.get("list_id") == stored_id
 
     @pytest.mark.parametrize("count", [1, 3])
     def test_nothing_is_handed_on_when_contexts_cannot_be_stored(

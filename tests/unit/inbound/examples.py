@@ -36,10 +36,11 @@ def own_fields(index: int = 3, **more: Any) -> Event:
     }
 
 
-def store_context(index: int = 3, **more: Any) -> None:
+def store_context(index: int = 3, unit: str = "", **more: Any) -> None:
     """Store the context of a message, as generation does."""
     about = [(index, own_fields(index, **more))]
-    Table("messages").put(message_context.item_of(TRANSMISSION, index, COMMON_FIELDS, about) or {})
+    item = message_context.item_of(TRANSMISSION, index, COMMON_FIELDS, about, unit)
+    Table("messages").put(item or {})
 
 
 def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:

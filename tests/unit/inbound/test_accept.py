@@ -11,6 +11,9 @@ from chalicelib.core import aws, ids
 from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.delivery.outcome import Delivered, to_dict
+from chalicelib.delivery.store.journal import open_journal
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.events import service as events
 from chalicelib.events import stream
 from chalicelib.events.model import Event, make_event
@@ -26,7 +29,7 @@ from chalicelib.recording.suppression import suppress
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression.model import Entry
-from chalicelib.tracking.engagement import observe
+from chalicelib.tracking.engagement import OBSERVED, observe
 from chalicelib.tracking.model import Message
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.examples import (
@@ -159,6 +162,7 @@ class TestBounces:
             "raw_reason": "550 5.1.1 no such user",
             "num_retries": "0",
             "queue_time": "60000",
+            OBSERVED: {"unit": 3},
         }
 
     def test_the_event_has_the_recorded_details_of_the_delivery(self, time: Clock) -> None:
@@ -181,6 +185,21 @@ class TestBounces:
         send(HARD)
         (event,) = emitted()
         assert {name: event[name] for name in delivery_fields} == delivery_fields
+        assert OBSERVED not in event
+
+    def test_while_the_delivery_is_not_recorded_the_journal_tells_of_it(self) -> None:
+        store_context(unit="2")
+        entry = {
+            "at": INJECTED_MS + 812,
+            "outcome": to_dict(Delivered(250, "ok", sending_ip="10.0.0.1")),
+            "route": {"ip_pool": "warm", "sending_ip": "192.0.2.9"},
+        }
+        open_journal(WorkUnit(TRANSMISSION, "2dd")).record(3, entry)
+        send(HARD)
+        (event,) = emitted()
+        assert (event["num_retries"], event["queue_time"]) == ("2", "812")
+        assert (event["sending_ip"], event["ip_pool"]) == ("192.0.2.9", "warm")
+        assert OBSERVED not in event
 
     @pytest.mark.spec("2.9-t3")
     def test_a_hard_bounce_suppresses_the_recipient(self) -> None:
@@ -249,6 +268,7 @@ class TestComplaints:
             "report_by": "inbox.test",
             "report_to": bounce_address(),
             "queue_time": "60000",
+            OBSERVED: {"unit": 3},
         }
 
     @pytest.mark.spec("2.9-t3")

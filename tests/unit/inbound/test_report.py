@@ -67,6 +67,13 @@ PIECES = [
 ]
 
 
+def test_only_ascii_digits_are_codes() -> None:
+    arabic = "5\u0665\u0664 5.\u0661.\u0661 no such user"
+    bounce = reported(dsn(group(status="5.1.1", diagnostic=f"smtp; {arabic}")))
+    assert isinstance(bounce, Bounce)
+    assert (bounce.code, bounce.bounce_class) == (550, 10)
+
+
 def reported(message: str, recipient: str = RCPT, subject: str = "", mail_from: str = "") -> Report:
     data = message.replace("\n", "\r\n").encode("utf-8", "surrogatepass")
     return read(mime.read(data), recipient, subject, mail_from)

@@ -12,7 +12,6 @@ from chalicelib.metrics.counting import (
     LINKS,
     MAIN,
     REJECTIONS,
-    canonical_reason,
     counts_of,
     marks,
 )
@@ -190,39 +189,3 @@ def test_links_without_a_name_are_counted_together() -> None:
     assert facets("click", target_link_url="https://a.test") == {
         LINKS: ("Raw URL", {"c": 1, "rk": 1})
     }
-
-
-@pytest.mark.parametrize(
-    ("reason", "canonical"),
-    [
-        ("550 5.1.1 user unknown", "550 5.1.1 user unknown"),
-        ("550 5.1.1 <Ann.Lee+x@mail.example.com>: no such user", "550 5.1.1 <*>: no such user"),
-        ("550 no h4-20020a056402124400b0045bd8beb4casi1234edw.90 - gsmtp", "550 no * - gsmtp"),
-        (
-            "451 4.7.1 Greylisted [192.0.2.1], try later",
-            "451 4.7.1 Greylisted [192.0.2.1], try later",
-        ),
-        ("452 4.2.2 mailbox\r\n  full", "452 4.2.2 mailbox full"),
-        (
-            "554 see https://example.com/help/unsolicited",
-            "554 see https://example.com/help/unsolicited",
-        ),
-        ("", ""),
-    ],
-)
-def test_addresses_and_ids_are_left_out_of_reasons(reason: str, canonical: str) -> None:
-    assert canonical_reason(reason) == canonical
-
-
-def test_a_reason_has_at_most_250_characters() -> None:
-    assert canonical_reason("550 " + "very " * 1000) == ("550 " + "very " * 100)[:250]
-
-
-def test_long_reasons_are_shortened_quickly() -> None:
-    for text in ("a" * 100_000, "a@" * 50_000, "1." * 50_000, "@" * 100_000):
-        assert len(canonical_reason(text)) <= 250
-
-
-def test_canonicalizing_a_reason_twice_changes_nothing() -> None:
-    text = canonical_reason("550 <ann@example.com> 20020a056402124400b0045")
-    assert canonical_reason(text) == text

@@ -105,3 +105,27 @@ def test_a_filter_can_be_confined_to_a_subaccount() -> None:
     assert filter.holds(values(subaccounts="8"))
     assert not filter.holds(values(subaccounts="7"))
     assert Filter().confined_to(None) == Filter()
+
+
+@pytest.mark.parametrize("domain", ["xn--bcher-kva.test", "bücher.test"])
+@pytest.mark.parametrize(
+    ("comparator", "text", "holds"),
+    [
+        ("eq", "BU\u0308CHER\u3002test", True),
+        ("eq", "xn--bcher-kva.test", True),
+        ("eq", "bücher", False),
+        ("notEq", "bücher.test", False),
+        ("like", "BÜC", True),
+        ("like", "xn--b", True),
+        ("like", "buc", False),
+        ("notLike", "ücher.t", False),
+    ],
+)
+def test_domains_match_in_every_spelling(
+    comparator: str, text: str, holds: bool, domain: str
+) -> None:
+    assert term("domains", comparator, [text]).holds(values(domains=domain)) == holds
+
+
+def test_other_values_are_compared_as_they_are() -> None:
+    assert not term("campaigns", "eq", ["bücher"]).holds(values(campaigns="xn--bcher-kva"))

@@ -228,6 +228,32 @@ def test_a_time_series_has_every_bucket_with_its_time(client: Client) -> None:
     assert weekly == [{"count_injected": 4, "ts": "2026-11-16T00:00:00+00:00"}]
 
 
+def test_leading_zeros_of_a_subaccount_do_not_count(client: Client) -> None:
+    assert results(client, "", "count_injected", subaccounts="007") == [{"count_injected": 1}]
+
+
+def test_a_time_series_is_limited_and_ordered_on_demand(client: Client) -> None:
+    metrics = "count_delivered,count_injected"
+
+    def hours(**query: str) -> list[str]:
+        day = {"from": "2026-11-19T10:00", "precision": "hour"}
+        return [row["ts"][11:13] for row in results(client, "/time-series", metrics, **day | query)]
+
+    assert hours() == ["10", "11", "12"]
+    assert hours(limit="2") == ["10", "11"]
+    assert hours(order_by="count_injected") == ["12", "10", "11"]
+    assert hours(order_by="count_injected", limit="1") == ["12"]
+    minutes = {"from": "2026-11-18T14:00", "to": "2026-11-19T14:00", "precision": "1min"}
+    assert len(results(client, "/time-series", metrics, **minutes)) == 1440
+
+
+@pytest.mark.parametrize("query", [{"limit": "0"}, {"order_by": "count_bounce"}])
+def test_a_summary_has_no_rows_to_limit_or_order(client: Client, query: dict[str, str]) -> None:
+    assert results(client, "", "count_injected", **query) == [{"count_injected": 4}]
+    for path in ("/time-series", "/attempt", "/domain"):
+        assert ask(client, f"{PATH}{path}", "count_delivered", **query).status == 400
+
+
 @pytest.mark.spec("4.11-t15")
 @pytest.mark.spec("4.11-t16")
 def test_bounces_are_reported_by_reason(client: Client) -> None:
@@ -299,6 +325,9 @@ def test_deliveries_are_reported_by_attempt(client: Client) -> None:
     assert results(client, "/attempt", "count_delivered") == [
         {"attempt": "1", "count_delivered": 2},
         {"attempt": "3+", "count_delivered": 1},
+    ]
+    assert results(client, "/attempt", "count_delivered", limit="1") == [
+        {"attempt": "1", "count_delivered": 2}
     ]
 
 
@@ -419,6 +448,8 @@ def test_a_request_without_metrics_is_refused(client: Client, path: str) -> None
         ("/domain", {"metrics": "count_sent", "precision": "12hr"}),
         ("/domain", {"metrics": "count_sent", "timezone": "Nowhere"}),
         ("/domain", {"metrics": "count_sent", "subaccounts": "x"}),
+        ("/domain", {"metrics": "count_sent", "subaccounts": "0,\u0663"}),
+        ("/domain", {"metrics": "count_sent", "subaccounts": "1" * 11}),
     ],
 )
 @pytest.mark.spec("4.11-t9")

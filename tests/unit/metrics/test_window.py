@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -127,20 +128,57 @@ def test_a_day_of_25_hours_is_within_a_limit_of_one_day() -> None:
     assert window.end - window.start == 25 * 60
 
 
-def test_an_ambiguous_local_time_widens_the_window() -> None:
-    window = read("2026-11-01T01:30", "2026-11-01T01:30", timezone="America/New_York")
-    assert bounds_of(window) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [
+        ("America/Santiago", "2026-09-06", 23),
+        ("America/Santiago", "2026-04-04", 25),
+        ("America/Havana", "2026-03-08", 23),
+        ("America/Havana", "2026-11-01", 25),
+        ("Africa/Cairo", "2026-04-24", 23),
+        ("America/New_York", "2026-03-08", 23),
+        ("America/New_York", "2026-11-01", 25),
+        ("Australia/Lord_Howe", "2026-04-05", 25),  # 24.5, and one bucket is longer
+    ],
+)
+@pytest.mark.parametrize("precision", ["hour", "1min", "12hr"])
+def test_days_that_follow_each_other_share_no_bucket_and_leave_none_out(
+    zone: str, day: str, hours: int, precision: str
+) -> None:
+    first = datetime.fromisoformat(day) - timedelta(days=1)
+    days = [(first + timedelta(days=n)).strftime("%Y-%m-%dT00:00") for n in range(4)]
+    with clock.use(lambda: datetime.fromisoformat(day).timestamp() + 5 * 86_400):
+        windows = [read(*bounds, timezone=zone, precision=precision) for bounds in pairwise(days)]
+    assert windows[0].end == windows[1].start
+    assert windows[1].end == windows[2].start
+    if precision == "hour":
+        assert [len(window.buckets()) for window in windows] == [24, hours, 24]
+    elif precision == "12hr":
+        assert [len(window.buckets()) for window in windows] == [2, 2, 2]
 
 
-def test_a_local_time_that_clocks_skip_widens_the_window() -> None:
+def test_bounds_that_clocks_skip_are_the_moment_of_the_change() -> None:
     day, zone = "2026-03-08", {"timezone": "America/New_York"}
     with clock.use(lambda: datetime(2026, 3, 9, tzinfo=UTC).timestamp()):
         end_skipped = read(f"{day}T00:00", f"{day}T02:30", **zone)
         start_skipped = read(f"{day}T02:30", f"{day}T04:00", **zone)
         both_skipped = read(f"{day}T02:15", f"{day}T02:45", **zone)
-    assert bounds_of(end_skipped) == (f"{day}T00:00:00-05:00", f"{day}T03:30:00-04:00")
-    assert bounds_of(start_skipped) == (f"{day}T01:30:00-05:00", f"{day}T04:00:00-04:00")
-    assert bounds_of(both_skipped) == (f"{day}T01:15:00-05:00", f"{day}T03:45:00-04:00")
+    change = f"{day}T03:00:00-04:00"
+    assert bounds_of(end_skipped) == (f"{day}T00:00:00-05:00", change)
+    assert bounds_of(start_skipped) == (change, f"{day}T04:00:00-04:00")
+    assert bounds_of(both_skipped) == (change, change)
+
+
+def test_a_bound_that_clocks_show_twice_is_the_first_of_both() -> None:
+    day, zone = "2026-11-01", {"timezone": "America/New_York"}
+    assert bounds_of(read(f"{day}T01:00", f"{day}T01:30", **zone)) == (
+        f"{day}T01:00:00-04:00",
+        f"{day}T01:30:00-04:00",
+    )
+    assert bounds_of(read(f"{day}T01:30", f"{day}T02:00", **zone)) == (
+        f"{day}T01:30:00-04:00",
+        f"{day}T02:00:00-05:00",
+    )
 
 
 def test_a_window_may_begin_before_clocks_go_back_and_end_now() -> None:

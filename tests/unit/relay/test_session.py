@@ -206,6 +206,13 @@ def test_login_prompts_are_the_usual_ones(clear_relay: RunningRelay) -> None:
     assert client.ask(b"AUTH LOGIN\r\n").startswith("503 ")
 
 
+def test_a_plain_login_may_come_after_its_command(clear_relay: RunningRelay) -> None:
+    client = clear_relay.client()
+    client.ask(b"EHLO client.test\r\n")
+    assert client.ask(b"AUTH PLAIN\r\n") == "334 "  # with the space of RFC 4954 4
+    assert client.ask(plain("SMTP_Injection", PASSWORD) + b"\r\n").startswith("235 2.0.0 ")
+
+
 @pytest.mark.parametrize(
     ("username", "password"), [("SMTP_Injection", "wrong"), ("someone", PASSWORD)]
 )

@@ -164,6 +164,7 @@ def test_a_keyword_is_never_a_variable(word: str) -> None:
         ("{{#u['x'].y}}", {"u": {}}, "substitution value 'u['x'].y' did not exist or was null"),
         ("{{(nil or nil) + 1}}", {}, "attempt to perform arithmetic on a nil value"),
         ("{{a + 1}}", {"a": "x"}, "attempt to perform arithmetic on a string value"),
+        ("{{a + 1}}", {"a": "\u0661"}, "attempt to perform arithmetic on a string value"),
         ("{{a + 1}}", {"a": True}, "attempt to perform arithmetic on a boolean value"),
         ("{{a < 1}}", {"a": "x"}, "attempt to compare string with number"),
         ("{{a < b}}", {"a": [], "b": []}, "attempt to compare array with array"),

@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core.request import Request
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import Event
 from chalicelib.tracking.engagement import (
     CLICKS,
     OBSERVED,
@@ -14,10 +14,8 @@ from chalicelib.tracking.engagement import (
     observe,
 )
 from chalicelib.tracking.model import Link
-from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
-from tests.unit.tracking.store.test_message_context import SHARED, own, put
-from tests.unit.tracking.store.test_message_context import keep as keep_all
+from tests.unit.tracking.store.test_message_context import SHARED, own
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -30,13 +28,11 @@ def request(**headers: str) -> Request:
     return Request(headers={"user-agent": THUNDERBIRD} | names, source_ip="192.0.2.7")
 
 
-def keep(index: int) -> None:
-    keep_all(0, [(index, own(index))])
+CONTEXT = {**SHARED, **own(3)}
 
 
-def completed(kind: str, link: Link | None = None, index: int = 3) -> Event:
-    (event,) = complete([observe(kind, request(), message(index), link)])
-    return event
+def completed(kind: str, link: Link | None = None, context: Event = CONTEXT) -> Event:
+    return complete(observe(kind, request(), message(3), link), context, {"ip_pool": "news"})
 
 
 def test_an_event_has_the_fields_of_its_token_at_once() -> None:
@@ -65,19 +61,16 @@ def test_a_message_has_one_unsubscription_of_each_type(kind: str) -> None:
 
 
 def test_a_completed_event_has_the_message_context() -> None:
-    keep(3)
     event = completed("open")
-    base = {**SHARED, **own(3)}
-    assert {name: event[name] for name in base if name in event} == base | {
-        name: event[name] for name in ("rcpt_to", "raw_rcpt_to", "rcpt_hash")
-    }
+    own_fields = ("rcpt_to", "raw_rcpt_to", "rcpt_hash")
+    expected = CONTEXT | {name: event[name] for name in own_fields} | {"ip_pool": "news"}
+    assert {name: event[name] for name in CONTEXT if name in event} == expected
     assert OBSERVED not in event
     assert event["rcpt_meta"] == {"n": 3}
     assert event["campaign_id"] == "spring"
 
 
 def test_an_open_has_user_agent_and_address() -> None:
-    keep(3)
     event = completed("open")
     assert event["ip_address"] == "192.0.2.7"
     assert event["user_agent"] == THUNDERBIRD
@@ -111,7 +104,7 @@ def test_an_unsubscription_has_its_sender() -> None:
 
 
 def test_an_event_without_a_message_context_is_unchanged() -> None:
-    event = completed("click", LINK)
+    event = completed("click", LINK, {})
     assert OBSERVED not in event
     assert event["rcpt_to"] == "ann@example.test"
     assert (event["rcpt_meta"], event["rcpt_tags"]) == ({}, [])
@@ -126,35 +119,14 @@ def test_a_subaccount_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["sec_purpose", "purpose", "x_purpose", "x_moz"])
 def test_a_request_that_declares_itself_a_prefetch_is_one(name: str) -> None:
-    (event,) = complete(
-        [observe("click", request(**{name: "Prefetch;anonymous"}), message(), LINK)]
+    event = complete(
+        observe("click", request(**{name: "Prefetch;anonymous"}), message(), LINK), {}, {}
     )
     assert event["user_agent_parsed"]["is_prefetched"] is True
 
 
 def test_a_long_user_agent_is_cut() -> None:
     assert len(observe("open", request(user_agent="x" * 5000), message())["user_agent"]) == 1000
-
-
-@pytest.mark.cost
-def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
-    for first in range(0, 300, 100):
-        put(first, 100)
-    delivery = make_event("delivery", {**SHARED, **own(1)}, NINE)
-    opens = [observe("open", request(), message(i, first_index=i // 100 * 100)) for i in range(300)]
-    with aws_requests() as requests:
-        completed = complete([delivery, *opens])
-    assert [each.operation for each in requests] == ["BatchGetItem"]
-    assert completed[0] is delivery
-    assert [event["rcpt_meta"]["n"] for event in completed[1:]] == list(range(300))
-
-
-@pytest.mark.cost
-def test_a_batch_without_engagement_reads_nothing() -> None:
-    delivery = make_event("delivery", {**SHARED, **own(1)}, NINE)
-    with aws_requests() as requests:
-        assert complete([delivery]) == [delivery]
-    assert requests == []
 
 
 def test_every_type_of_engagement_is_described() -> None:

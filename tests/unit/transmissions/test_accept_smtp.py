@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts.store import usage
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.compliance import service as compliance
 from chalicelib.core import clock, queues
 from chalicelib.core.addresses import Mailbox
@@ -340,6 +340,37 @@ def test_a_from_domain_that_is_not_the_sender_s_makes_an_event_for_each_recipien
     assert (copy["rcpt_to"], copy["rcpt_type"]) == ("c@x.test", "bcc")
     assert copy["event_id"] != first["event_id"]
     assert copy["transmission_id"] == first["transmission_id"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "default", "options", "tracked", "pixel", "is_amp"),
+    [
+        ("text/html", None, {"open_tracking": True}, True, True, False),
+        ("text/html", True, {}, True, True, False),
+        ("text/html", True, {"open_tracking": False}, False, False, False),
+        ("text/html", None, {}, False, False, False),
+        ("text/plain", None, {"open_tracking": True}, True, False, False),
+        ("text/x-amp-html", None, {"open_tracking": True}, True, True, True),
+    ],
+)
+def test_a_policy_rejection_says_what_would_have_been_tracked(
+    content_type: str,
+    default: bool | None,
+    options: dict[str, Any],
+    tracked: bool,
+    pixel: bool,
+    is_amp: bool,
+) -> None:
+    choices = {"smtp_tracking_default": default}
+    accounts.change(1, lambda account: replace(account, options=choices))
+    message = f"From: a@elsewhere.test\r\nContent-Type: {content_type}\r\n\r\n<p>".encode()
+    refused_message(message, options=options)
+    (event,) = (e for each in queued("events") for e in stream.decode(queues.read(each)))
+    assert (event["open_tracking"], event["initial_pixel"], event["amp_enabled"]) == (
+        tracked,
+        pixel,
+        is_amp,
+    )
 
 
 def test_a_blocked_from_domain_is_refused_with_policy_rejections() -> None:

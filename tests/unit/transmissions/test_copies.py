@@ -105,3 +105,15 @@ def test_a_copy_is_added_to_an_unreadable_cc_header() -> None:
     fields = fields_of("Cc: " + "(" * 5_000)
     ((_, raw),) = with_visible_copies(fields, [Mailbox("c@x.test")])
     assert raw.endswith(b"c@x.test\r\n")
+
+
+@pytest.mark.parametrize("email", ["z@BÜCHER.test", "z@bu\u0308cher.test", "z@xn--bcher-kva.test"])
+def test_a_mailbox_gets_one_copy_however_its_domain_is_spelled(email: str) -> None:
+    copies = Copies(cc=[Mailbox("z@bücher.test")], bcc=[Mailbox(email)], archive=[Mailbox(email)])
+    recipient_dicts = recipients(["to@x.test"], copies, ())
+    assert [each["email"] for each in recipient_dicts] == ["to@x.test", "z@bücher.test"]
+    assert len(cc_of("Cc: z@xn--bcher-kva.test", Mailbox(email), Mailbox("c@x.test"))) == 2
+
+
+def test_copies_are_named_in_a_labels() -> None:
+    assert cc_of("", Mailbox("c@bücher.test")) == [("", "c@xn--bcher-kva.test")]

@@ -958,7 +958,7 @@ def test_the_documentation_describes_every_type_and_field(client: Client) -> Non
 def test_samples_are_payloads_of_the_requested_types(client: Client) -> None:
     everyone = Client("")
     assert len(everyone.get(f"{PATH}/events/samples").results) == 27
-    samples = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
+    samples = everyone.get(f"{PATH}/events/samples?events=bounce,CLICK,rejection").results
     assert [(key, event["type"]) for each in samples for key, event in each["svc"].items()] == [
         ("message_event", "bounce"),
         ("track_event", "click"),

@@ -10,11 +10,13 @@ from chalicelib.core.settings import settings
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking.store import message_context
+from chalicelib.tracking.store.message_context import Context
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
+UNIT = "7"
 SHARED = Sender(1, 7, TRANSMISSION, "rest", campaign_id="spring").fields()
 
 
@@ -32,12 +34,17 @@ def own(index: int, **more: Any) -> Event:
 
 def keep(first: int, messages: list[tuple[int, Event]]) -> None:
     """Store the message context of a work unit, as generation does when it begins the unit."""
-    Table("messages").put(message_context.item_of(TRANSMISSION, first, SHARED, messages) or {})
+    item = message_context.item_of(TRANSMISSION, first, SHARED, messages, UNIT)
+    Table("messages").put(item or {})
 
 
 def put(first: int, count: int, **more: Any) -> None:
     messages = [(i, own(i, **more)) for i in range(first, first + count)]
     keep(first, messages)
+
+
+def context(first: int, fields: Event) -> Context:
+    return Context({**SHARED, **fields}, first, UNIT)
 
 
 def message_id(index: int) -> str:
@@ -51,14 +58,14 @@ def test_a_unit_without_messages_needs_no_item() -> None:
 def test_a_message_context_is_read_back_complete() -> None:
     put(100, 100)
     contexts = message_context.of_messages([(message_id(150), 100), (message_id(199), 100)])
-    assert contexts == {message_id(i): {**SHARED, **own(i)} for i in (150, 199)}
+    assert contexts == {message_id(i): context(100, own(i)) for i in (150, 199)}
 
 
 def test_fields_that_only_some_messages_have_stay_with_them() -> None:
     messages = [(0, own(0)), (1, own(1, rcpt_type="cc")), (5, own(5, rcpt_tags=[]))]
     keep(0, messages)
     contexts = message_context.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
-    assert contexts == {message_id(i): {**SHARED, **fields} for i, fields in messages}
+    assert contexts == {message_id(i): context(0, fields) for i, fields in messages}
 
 
 @pytest.mark.cost
@@ -71,6 +78,13 @@ def test_a_unit_is_one_item_and_small() -> None:
     assert len(item["data"]) < 4096
     assert item["sk"] == "facts#00000000"
     assert item["expires"] == NINE // 1000 + settings().messages_retention
+
+
+def test_the_context_of_an_earlier_version_names_no_unit() -> None:
+    item = message_context.item_of(TRANSMISSION, 0, SHARED, [(3, own(3))])
+    assert "unit" not in (item or {})
+    Table("messages").put(item or {})
+    assert message_context.of_message(message_id(3)) == context(0, own(3))._replace(unit="")
 
 
 def test_storing_a_unit_again_changes_nothing() -> None:
@@ -104,7 +118,8 @@ def test_a_message_is_found_by_its_id_alone(index: int) -> None:
     put(0, 100)
     put(100, 50)
     with aws_requests() as requests:
-        assert message_context.of_message(message_id(index)) == {**SHARED, **own(index)}
+        result = message_context.of_message(message_id(index))
+    assert result == context(index // 100 * 100, own(index))
     assert [each.operation for each in requests] == ["Query"]
 
 
@@ -122,7 +137,7 @@ def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.Monk
     put(0, 100)
     (name,) = stored_objects()
     assert name.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
-    assert message_context.of_message(message_id(42)) == {**SHARED, **own(42)}
+    assert message_context.of_message(message_id(42)) == context(0, own(42))
     assert set(message_context.of_messages([(message_id(42), 0)])) == {message_id(42)}
 
 
@@ -135,8 +150,9 @@ def test_a_message_is_in_the_context_of_its_unit_wherever_the_unit_begins(size: 
         item = message_context.item_of(transmission, first, SHARED, messages)
         Table("messages").put(item or {})
     for index in (0, 99, 100, 104, 150, 199, 200, 299):
-        context = message_context.of_message(ids.message_id(transmission, index))
-        assert context is not None
-        assert context["rcpt_meta"] == {"n": index}
+        result = message_context.of_message(ids.message_id(transmission, index))
+        assert result is not None
+        assert result.fields["rcpt_meta"] == {"n": index}
+        assert result.first_index == index // size * size
     own_items = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{transmission}"})
     assert len(list(own_items)) == len([first for first in units if first < 100])

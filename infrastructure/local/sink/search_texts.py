@@ -1,0 +1,30 @@
+"""Write addresses and searches so that a search finds an address however either is typed.
+
+The domain of a stored address has a line in A-labels, as it came over the wire, and one in
+U-labels, as people read it. A search for a part of either finds it.
+"""
+
+import unicodedata
+
+from chalicelib.core import domain_names
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case, with composed letters."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.lower())
+
+
+def lines_of(address: str) -> str:
+    """Return the lines that an address is found by."""
+    lowered = plain(address)
+    if lowered.isascii() and "xn--" not in lowered:
+        return lowered
+    local, at, domain = lowered.rpartition("@")
+    name = domain_names.spelling(domain)
+    names = (domain, name, domain_names.in_u_labels(name))
+    return "\n".join(dict.fromkeys(f"{local}{at}{each}" for each in names))
+
+
+def searched_forms(text: str) -> list[str]:
+    """Return the forms in which a part of an address, or a pattern of one, is looked for."""
+    return list(dict.fromkeys((plain(text), domain_names.mapped(text))))
