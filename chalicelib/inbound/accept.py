@@ -11,25 +11,23 @@ Reports about sending domains make no events; they are stored as they come.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from chalicelib.core import clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.inbound import domain_report, inbound_events, mime, original_message, report, store
+from chalicelib.inbound import domain_report, inbound_events, mime, original_message, report
 from chalicelib.inbound.addresses import Purpose, is_served, message_named_in, target_of
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
 from chalicelib.inbound.original_message import OriginalMessage
 from chalicelib.inbound.report import Bounce, NoEvent, Report
 
-#: Builds an event at a time in milliseconds
-Maker = Callable[[int], Event]
-
 _log = logging.getLogger(__name__)
 
 NO_EVENT = "nothing to record"
+
+_LOGGED = ("type", "event_id", "message_id")
 
 
 class NotServed(Exception):
@@ -83,8 +81,8 @@ def accept(mail_from: str, recipients: Sequence[str], data: bytes) -> str:
     for result in results:
         if isinstance(result, NoEvent):
             _log.info("dropped a message that came back: %s", result.why)
-    makers = [result for result in results if result and not isinstance(result, NoEvent)]
-    return " ".join(map(_queue, makers)) or NO_EVENT
+    events = [result for result in results if result and not isinstance(result, NoEvent)]
+    return _queue(events) if events else NO_EVENT
 
 
 def _is_for_domain_reports(address: str) -> bool:
@@ -92,7 +90,7 @@ def _is_for_domain_reports(address: str) -> bool:
     return target is not None and target.purpose is Purpose.DOMAIN_REPORT
 
 
-def _read(mail: Mail, mail_from: str, address: str) -> Maker | NoEvent | None:
+def _read(mail: Mail, mail_from: str, address: str) -> Event | NoEvent | None:
     """Return the event that mail to one address makes; ``None`` if its message is unknown."""
     target = target_of(address)
     if target is None:  # it expired since RCPT
@@ -105,10 +103,10 @@ def _read(mail: Mail, mail_from: str, address: str) -> Maker | NoEvent | None:
     if target.purpose is Purpose.UNSUBSCRIPTION:
         return _unsubscription(mail, mail_from, about)
     content = report.read(mail, about.recipient, about.subject, mail_from)
-    return _maker(content, address, about)
+    return _event(content, address, about)
 
 
-def _feedback(mail: Mail, address: str) -> Maker | NoEvent:
+def _feedback(mail: Mail, address: str) -> Event | NoEvent:
     """Return the event that a feedback loop reports.
 
     A report about an unknown message is accepted: the operator of the loop may end it after
@@ -121,32 +119,26 @@ def _feedback(mail: Mail, address: str) -> Maker | NoEvent:
     about = original_message.find(message_id) if message_id else None
     if about is None:
         return NoEvent("it names no message that is known")
-    return _maker(feedback, address, about)
+    return _event(feedback, address, about)
 
 
-def _unsubscription(mail: Mail, mail_from: str, about: OriginalMessage) -> Maker | NoEvent:
+def _unsubscription(mail: Mail, mail_from: str, about: OriginalMessage) -> Event | NoEvent:
     if report.is_report(mail):
         return NoEvent("a report unsubscribes nobody")
-    return partial(inbound_events.list_unsubscribe, mail, mail_from, about)
+    return inbound_events.list_unsubscribe(mail_from, about, clock.now_ms())
 
 
-def _maker(content: Report, address: str, about: OriginalMessage) -> Maker | NoEvent:
+def _event(content: Report, address: str, about: OriginalMessage) -> Event | NoEvent:
     if isinstance(content, Bounce):
-        return partial(inbound_events.out_of_band, content, about)
+        return inbound_events.out_of_band(content, about, clock.now_ms())
     if isinstance(content, Feedback):
-        return partial(inbound_events.spam_complaint, content, address, about)
+        return inbound_events.spam_complaint(content, address, about, clock.now_ms())
     return content
 
 
-def _queue(make: Maker) -> str:
-    """Queue an event once, with the time of its first report; return its id."""
-    event = make(clock.now_ms())
-    transmission_id, event_id = event["transmission_id"], str(event["event_id"])
-    first = store.record(transmission_id, event_id, event["timestamp"])
-    if first.queued:
-        _log.info("a report came again: event %s", event_id)
-        return event_id
-    stream.emit([make(first.at_ms)])
-    store.mark_queued(transmission_id, event_id)
-    _log.info("queued %s %s of message %s", event["type"], event_id, event["message_id"])
-    return event_id
+def _queue(events: Sequence[Event]) -> str:
+    """Queue events and return their ids. Recording knows those that were reported before."""
+    stream.emit(events)
+    for event in events:
+        _log.info("queued %s %s of message %s", *map(event.get, _LOGGED))
+    return " ".join(event["event_id"] for event in events)

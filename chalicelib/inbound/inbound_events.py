@@ -1,17 +1,14 @@
 """Build the events that inbound mail makes (spec 2.11).
 
-Each function takes the time of the first report last, so that the rest can be bound before that
-time is known. Event ids depend on the content of the report, so a report that comes again makes the
-same event.
+Each of them happens to a message once: its id depends on the message, its type and its bounce
+class, so a report that comes again makes the same event. Recording counts the first one
+(``recording.single_events``).
 """
 
 from __future__ import annotations
 
-import hashlib
-
 from chalicelib.events.model import Event, make_event
 from chalicelib.inbound.arf import Feedback
-from chalicelib.inbound.mime import Mail
 from chalicelib.inbound.original_message import OriginalMessage
 from chalicelib.inbound.report import Bounce
 
@@ -54,12 +51,10 @@ def spam_complaint(
     return make_event("spam_complaint", message.fields, at_ms, **_METHOD, **fields)
 
 
-def list_unsubscribe(mail: Mail, mail_from: str, message: OriginalMessage, at_ms: int) -> Event:
+def list_unsubscribe(mail_from: str, message: OriginalMessage, at_ms: int) -> Event:
     """Return the event of a recipient who unsubscribed by mail.
 
-    Another mail makes another event, because a recipient who subscribed again may leave again.
+    It is the same as that of the button of the mail client (``tracking.engagement``).
     """
-    identity = mail.fields.first("message-id") or repr(mail.fields.values())
-    nonce = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     fields: Event = {"mailfrom": mail_from or message.recipient}
-    return make_event("list_unsubscribe", message.fields, at_ms, nonce=nonce, **_METHOD, **fields)
+    return make_event("list_unsubscribe", message.fields, at_ms, **_METHOD, **fields)

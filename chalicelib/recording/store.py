@@ -1,4 +1,4 @@
-"""Keep deduplication records.
+"""Keep deduplication records, and the times of events that a message has once.
 
 Access patterns of ``messages``:
 
@@ -6,6 +6,8 @@ Access patterns of ``messages``:
   / ``ledger#<block, 8 digits>`` (100 records a request; ``core.message_keys``)
 - the record of a message from outside → ``messages#<account>#<digest of the message id>`` /
   ``ledger``
+- the first event of those that a message has once → ``transmission#<transmission id>`` /
+  ``reported#<event id>``
 
 A record is written on the condition that it is still as it was read (``version``). It expires with
 the context of its messages.
@@ -19,7 +21,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.core import clock, dynamo, message_keys
-from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.recording.deduplication import (
@@ -43,6 +45,21 @@ def key_of(event: Event) -> Key:
         block = index // BLOCK
         return message_keys.block_partition(event["transmission_id"], block), f"ledger#{block:08d}"
     return f"messages#{event['customer_id']}#{digest(subject(event)).hex()}", "ledger"
+
+
+def time_of_first(event: Event) -> int:
+    """Return the time of the first event with this id, which is its own time if there was none."""
+    item: Item = {
+        "pk": f"transmission#{event['transmission_id']}",
+        "sk": f"reported#{event['event_id']}",
+        "at": event["timestamp"],
+        "expires": int(clock.now()) + settings().messages_retention,
+    }
+    try:
+        table.create(item)
+    except ConditionFailed as conflict:
+        return int((conflict.item or item)["at"])
+    return int(item["at"])
 
 
 def read_now(keys: Iterable[Key]) -> dict[Key, Item]:

@@ -23,6 +23,7 @@ from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.recording import observers, store
 from chalicelib.recording.commit import Records, commit
 from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
+from chalicelib.recording.single_events import divide, identity
 from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
 from chalicelib.seeding.model import is_seed
 from chalicelib.suppression.store import items, lookup_items
@@ -41,12 +42,12 @@ def record(events: Iterable[Event]) -> None:
     events = _distinct(events)
     contexts, suppressions = _read_ahead(events)
     records = _records(events, contexts)
-    events = _unrecorded(events, records)
-    events = _complete(events, contexts, records)
+    events, repeated_wishes = divide(events)
+    events = _complete(_unrecorded(events, records), contexts, records)
     events = without_suppressed_opens(events, suppressions)
     service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
-    suppress(events)
+    suppress([*events, *_complete(repeated_wishes, contexts, records)])
     webhooks.collect(events)
     targets.collect(events)
     commit(events, records)
@@ -59,7 +60,7 @@ def _record_all(messages: Iterable[Received]) -> None:
 
 def _distinct(events: Iterable[Event]) -> list[Event]:
     """Return each event once, without the events of seed messages, which count in nothing."""
-    unique = {event["event_id"]: event for event in events if not _is_of_seed(event)}
+    unique = {identity(event): event for event in events if not _is_of_seed(event)}
     return list(unique.values())
 
 

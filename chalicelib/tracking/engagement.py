@@ -27,6 +27,7 @@ OBSERVED: Final = "observed"
 
 OPENS: Final = ("open", "initial_open", "amp_open", "amp_initial_open")
 CLICKS: Final = ("click", "amp_click")
+UNSUBSCRIPTIONS: Final = ("list_unsubscribe", "link_unsubscribe")
 
 _PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 
@@ -34,7 +35,8 @@ _PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 def observe(kind: str, request: Request, message: Message, link: Link | None = None) -> Event:
     """Return the incomplete event that a request reports about a message.
 
-    Two requests make two events, even if they are equal.
+    Two requests make two events, even if they are equal; but a message has one unsubscription of
+    each type, and recording counts the first (``recording.single_events``).
     """
     user_agent = request.headers.get("user-agent", "")[: user_agents.LONGEST]
     fields: Event = {"delv_method": "esmtp", "ip_address": request.source_ip}
@@ -46,9 +48,8 @@ def observe(kind: str, request: Request, message: Message, link: Link | None = N
         fields["target_link_url"] = link.target
         fields["target_link_name"] = link.name or links.UNNAMED
     fields[OBSERVED] = {"unit": message.first_index, "prefetch": _is_prefetch(request.headers)}
-    return make_event(
-        kind, _token_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields
-    )
+    nonce = "" if kind in UNSUBSCRIPTIONS else secrets.token_hex(8)
+    return make_event(kind, _token_fields(message), clock.now_ms(), nonce=nonce, **fields)
 
 
 def message_refs(events: Iterable[Event]) -> list[MessageRef]:

@@ -5,7 +5,14 @@ import pytest
 from chalicelib.core.request import Request
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.model import Event, make_event
-from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, observe
+from chalicelib.tracking.engagement import (
+    CLICKS,
+    OBSERVED,
+    OPENS,
+    UNSUBSCRIPTIONS,
+    complete,
+    observe,
+)
 from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
@@ -47,6 +54,14 @@ def test_an_event_has_the_fields_of_its_token_at_once() -> None:
 def test_two_opens_are_two_events() -> None:
     opens = [observe("open", request(), message()) for _ in range(3)]
     assert len({event["event_id"] for event in opens}) == 3
+
+
+@pytest.mark.parametrize("kind", UNSUBSCRIPTIONS)
+def test_a_message_has_one_unsubscription_of_each_type(kind: str) -> None:
+    links = (LINK, Link("https://b.example/", "Other"))
+    by_link = {observe(kind, request(), message(), link)["event_id"] for link in links}
+    assert len(by_link) == 1
+    assert observe(kind, request(), message(1))["event_id"] not in by_link
 
 
 def test_a_completed_event_has_the_message_context() -> None:
