@@ -30,15 +30,34 @@ class Division(NamedTuple):
     repeated_wishes: list[Event]
 
 
+def identity(event: Event) -> tuple[str, int]:
+    """Return what tells an event from others: its id, and its time if a report may repeat it.
+
+    A repeated report must not take the place of the first one in a batch.
+    """
+    return event["event_id"], event["timestamp"] if _is_single(event) else 0
+
+
 def divide(events: Iterable[Event]) -> Division:
-    """Divide events; repeated reports that are no wishes are left out. Takes a write for each."""
+    """Divide events; repeated reports that are no wishes are left out. Takes a write for each id.
+
+    The events must be distinct (``identity``).
+    """
     division = Division([], [])
+    firsts: dict[str, int] = {}
     for event in events:
-        if not _is_single(event) or store.time_of_first(event) == event["timestamp"]:
+        if not _is_single(event) or _time_of_first(event, firsts) == event["timestamp"]:
             division.events.append(event)
         elif event["type"] in WISHES:
             division.repeated_wishes.append(event)
     return division
+
+
+def _time_of_first(event: Event, firsts: dict[str, int]) -> int:
+    event_id = event["event_id"]
+    if event_id not in firsts:
+        firsts[event_id] = store.time_of_first(event)
+    return firsts[event_id]
 
 
 def _is_single(event: Event) -> bool:

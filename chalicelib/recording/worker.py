@@ -23,7 +23,7 @@ from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.recording import observers, reactions, store
 from chalicelib.recording.commit import Records, commit
 from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
-from chalicelib.recording.single_events import divide
+from chalicelib.recording.single_events import divide, identity
 from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
 from chalicelib.seeding.model import is_seed
 from chalicelib.suppression.store import items, lookup_items
@@ -61,7 +61,7 @@ def _record_all(messages: Iterable[Received]) -> None:
 
 def _distinct(events: Iterable[Event]) -> list[Event]:
     """Return each event once, without the events of seed messages, which count in nothing."""
-    unique = {event["event_id"]: event for event in events if not _is_of_seed(event)}
+    unique = {identity(event): event for event in events if not _is_of_seed(event)}
     return list(unique.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -214,6 +215,24 @@ def test_reports_count_once_wherever_a_process_dies(kill_at: int, time: Clock) -
     except Killed:
         record(second)
         record(first)
+    assert len(shown()) == counted() == len(suppressed()) == 1
+
+
+@pytest.mark.parametrize("kill_at", range(1, 12))
+def test_a_first_report_counts_that_is_redelivered_together_with_a_repeated_one(
+    kill_at: int, time: Clock
+) -> None:
+    first = body(one_click())
+    calls = iter(range(1, kill_at))
+
+    def kill(_: str) -> None:
+        if next(calls, None) is None:
+            raise Killed
+
+    with suppress(Killed), after_each_call(kill):
+        record(first)
+    time.passes(1)
+    record(first, body(one_click()))
     assert len(shown()) == counted() == len(suppressed()) == 1
 
 
