@@ -7,6 +7,7 @@ others in a header.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from email.utils import getaddresses
 
@@ -16,6 +17,8 @@ from chalicelib.mail_format.headers import Address, HeaderError, encode_addresse
 
 ADDRESS_FIELDS = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 """Fields that hold a list of addresses, in lower case (RFC 5322 3.6.2, 3.6.3)."""
+
+_LINE_END = re.compile(r"[\r\n]")
 
 
 def read_addresses(values: Iterable[str]) -> list[Address]:
@@ -36,14 +39,13 @@ def read_mailboxes(value: str) -> list[Mailbox]:
 
     A list of one may be in any form that ``read_mailbox`` reads.
     """
+    if _LINE_END.search(value):  # reading ignores it, writing refuses it
+        return []
     if mailbox := read_mailbox(value):
         return [mailbox]
-    if "\r" in value or "\n" in value:  # reading ignores them, writing refuses them
-        return []
-    addresses = read_addresses([value])
-    if not all(is_address(email) for _, email in addresses):
-        return []
-    return [Mailbox(email, readable(name or "")) for name, email in addresses]
+    mailboxes = [Mailbox(email, readable(name or "")) for name, email in read_addresses([value])]
+    is_good = all(is_address(each.email) and not _LINE_END.search(each.name) for each in mailboxes)
+    return mailboxes if is_good else []
 
 
 def mailboxes_field(name: str, mailboxes: Iterable[Mailbox]) -> bytes:
@@ -56,7 +58,7 @@ def address_list_field(name: str, value: str) -> bytes:
 
     Raises HeaderError (RFC 5322 3.4, RFC 2047).
     """
-    if "\r" not in value and "\n" not in value:
+    if not _LINE_END.search(value):
         try:
             return encode_addresses(name, [_address(*each) for each in read_addresses([value])])
         except HeaderError:

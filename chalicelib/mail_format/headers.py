@@ -77,6 +77,7 @@ def fold_header(name: str, value: str) -> bytes:
 
     Raises HeaderError where a line would still pass the limit.
     """
+    _check_field_name(name)
     tokens = _plain_tokens(name, _printable(name, value))
     if max(map(len, tokens), default=0) >= _LINE_LIMIT:
         raise _no_place_to_fold(name)

@@ -16,7 +16,8 @@ MAX_PARTS = 1000
 
 _MEDIA_TYPE = re.compile(r"[ \t]*([!#-'*+\-.0-9A-Z^-~]+/[!#-'*+\-.0-9A-Z^-~]+)")
 _PARAMETER = re.compile(
-    r'[ \t]*;[ \t]*(?:([!#-\'*+\-.0-9A-Z^-~]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]+)))?'
+    r'[ \t]*;[ \t]*(?:([!#-\'*+\-.0-9A-Z^-~]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]+)))?',
+    re.ASCII,  # the text is raw octets
 )
 _BOUNDARY = re.compile(r"[ -~]{0,69}[!-~]")
 _IDENTITY = {"", "7bit", "8bit", "binary"}

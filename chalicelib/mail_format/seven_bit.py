@@ -104,19 +104,22 @@ class _Conversion:
 
     def result(self) -> bytes:
         """Return the converted message."""
-        edits = sorted(self._edits() if self._tree else self._edits_of_header())
+        if not self._tree:
+            return self._with_header_converted()
+        edits = sorted(self._edits())
         pieces, at = [], 0
         for start, end, octets in edits:
             pieces += [self._message[at:start], octets]
             at = end
         return b"".join([*pieces, self._message[at:]]) if edits else self._message
 
-    def _edits_of_header(self) -> Iterator[_Edit]:
-        """Yield the edit of the header alone, where the parts cannot be told apart."""
+    def _with_header_converted(self) -> bytes:
+        """Return a message whose parts cannot be told apart, so that only its header changes."""
         end, start = split_head(self._message, 0, len(self._message))
         _check_lines(self._message[start:], "the message, whose parts cannot be told apart,")
         fields = header_fields(self._message, 0, end)
-        yield _Edit(0, end, _joined(self._converted(fields, is_top=True)))
+        new = self._converted(fields, is_top=True)
+        return _joined(new) + self._message[end:] if new != fields else self._message
 
     def _edits(self) -> Iterator[_Edit]:
         children: dict[int, list[Part]] = defaultdict(list)
@@ -203,7 +206,7 @@ class _Conversion:
         return described(part, fields, "7bit", utf_8=False), inner
 
     def _inner(self, part: Part, octets: bytes, delimiters: Sequence[bytes]) -> bytes:
-        if part.content_type not in MESSAGES:
+        if part.content_type not in MESSAGES or not _has_header(octets):
             return octets
         return seven_bit_message(octets, delimiters, self._level + 1)
 
@@ -219,6 +222,16 @@ def is_composite(content_type: str) -> bool:
     if content_type.startswith("message/"):
         return not content_type.startswith("message/global")
     return content_type.startswith("multipart/")
+
+
+def _has_header(message: bytes) -> bool:
+    """Tell whether octets are a message: with fields or with the blank line that ends them."""
+    if message.startswith(b"\r\n"):
+        return True
+    try:
+        return bool(header_fields(message, 0, split_head(message, 0, len(message))[0]))
+    except MessageError:
+        return False
 
 
 def _joined(fields: Sequence[Field]) -> bytes:

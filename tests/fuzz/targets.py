@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest.mock import patch
@@ -35,8 +36,16 @@ from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import Window
 from chalicelib.inbound import addresses, auto_reply, mime, report
 from chalicelib.mail_format import encoded_words, mime_tree, rfc822
-from chalicelib.mail_format.address_list import read_addresses
+from chalicelib.mail_format.address_list import (
+    mailboxes_field,
+    read_addresses,
+    read_mailboxes,
+)
+from chalicelib.mail_format.files import Attachment, MimeError
 from chalicelib.mail_format.header_section import MessageError
+from chalicelib.mail_format.headers import HeaderError, encode_header
+from chalicelib.mail_format.seven_bit import seven_bit
+from chalicelib.mail_format.transfer_encoding import is_seven_bit, lines_fit
 from chalicelib.metrics import query_filters
 from chalicelib.sender_requirements import dmarc
 from chalicelib.template_language import HTML, Budget, TemplateError
@@ -190,6 +199,22 @@ def prebuilt(data: bytes) -> None:
         assert 0 <= part.start <= part.body_start <= part.end <= len(message)
 
 
+def outgoing(data: bytes) -> None:
+    """A message has no long line and no NUL as it leaves, or is refused; it settles at once."""
+    message = rfc822.normalise(data)
+    for describes in (True, False):
+        try:
+            new = seven_bit(message, mime_tree.readable_tree(message), describes=describes)
+        except MessageError:
+            continue
+        assert lines_fit(new)
+        assert b"\0" not in new
+        assert seven_bit(new, mime_tree.readable_tree(new), describes=describes) == new
+    file = Attachment("a.eml", "message/rfc822", b64encode(data).decode())
+    with contextlib.suppress(MimeError):
+        assert is_seven_bit(b"".join(file.encoded))
+
+
 def header_values(data: bytes) -> None:
     """Encoded words, address lists and mailboxes are read whatever they hold."""
     text = _text(data)
@@ -200,6 +225,11 @@ def header_values(data: bytes) -> None:
         assert "\n" not in address.email
     if mailbox := read_mailbox(text):
         in_a_labels(mailbox.email)
+    if mailboxes := read_mailboxes(text):
+        assert mailboxes_field("To", mailboxes).count(b"\r\nTo:") == 0
+    for name in ("Subject", "List-Unsubscribe"):
+        with contextlib.suppress(HeaderError):
+            assert is_seven_bit(encode_header(name, text))
 
 
 def template(data: bytes) -> None:
@@ -380,6 +410,17 @@ _MULTIPART = (
     b"--c--\r\n--b--\r\n"
 )
 _MIME_WORDS = (b"--b", b"--b--", b"Content-Type: ", b"multipart/mixed; boundary=b", b"boundary*0=")
+_UNFIT = (
+    "From: J\u00f6rg <a@b.test>\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\u00fc\r\n"
+    "--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: \u00fc\r\n"
+    "Content-Type: text/html\r\n\r\n\u00fc\0\r\n"
+    "--b\r\nContent-Type: image/png; name=\u00fc.png\r\n\r\n\u00fc\0\r\n--b--\r\n\u00fc"
+).encode()
+_UNFIT_WORDS = (
+    *(b"\xc3\xbc", b"\xff", b"\0", b"word " * 250, b"x" * 1000, b"=00", b"--b", b"--b--"),
+    *(b"Content-Type: ", b"message/rfc822", b"multipart/signed; boundary=b", b"text/plain"),
+    *(b"Content-Transfer-Encoding: base64", b"-----BEGIN PGP SIGNED MESSAGE-----", b"References: "),
+)
 _HEADERS = (
     b'Ann <ann@a.test>, "B, C" <b@c.test>, Group: x@y.test, <z@y.test>;',
     b"=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?q?=E4?= <a@xn--bcher-kva.example>",
@@ -442,6 +483,7 @@ TARGETS = (
     Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
     Target("certificates", certificates, (_CERTIFICATE,), (b"\x30\x82", b"\x06\x03\x55\x1d")),
     Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
+    Target("outgoing", outgoing, (_MULTIPART, _COMPLAINT, _UNFIT, COPY.encode()), _UNFIT_WORDS),
     Target("header-values", header_values, _HEADERS, (b"=?utf-8?q?", b"<@", b"<>", b"group:")),
     Target("template", template, _TEMPLATES, _TEMPLATE_WORDS),
     Target("web-addresses", web_addresses, _URLS, (b"http://", b"//", b"@", b"[", b"%2e")),

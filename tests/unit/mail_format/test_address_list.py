@@ -116,6 +116,7 @@ def test_a_list_of_valid_addresses_is_read_whole(value: str, mailboxes: list[Mai
             "a@b.test; c@d.test",
         ),
         *("a@b.test\r\nBcc: c@d.test", "a@b.test,\n c@d.test", "a@b.test>", "@b.test"),
+        *("A\nB <a@b.test>", "A\r\n <a@b.test>", "=?utf-8?Q?A=0AB?= <a@b.test>, c@d.test"),
     ],
 )
 def test_a_list_with_anything_but_valid_addresses_is_none(value: str) -> None:

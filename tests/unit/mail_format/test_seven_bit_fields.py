@@ -107,6 +107,7 @@ def test_a_structured_field_is_folded_between_its_items(separator: str) -> None:
         f"List-Id: <{LONG}.x.test>",
         f"To: {LONG}@x.test",
         f'Content-Type: text/plain; name="{LONG}"',
+        f"{LONG}: x",
     ],
 )
 def test_an_item_longer_than_a_line_is_refused(field: str) -> None:
