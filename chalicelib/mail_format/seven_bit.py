@@ -225,11 +225,13 @@ def is_composite(content_type: str) -> bool:
 
 
 def _has_header(message: bytes) -> bool:
+    """Tell whether octets are a message: with fields or with the blank line that ends them."""
+    if message.startswith(b"\r\n"):
+        return True
     try:
-        header_fields(message, 0, split_head(message, 0, len(message))[0])
+        return bool(header_fields(message, 0, split_head(message, 0, len(message))[0]))
     except MessageError:
         return False
-    return True
 
 
 def _joined(fields: Sequence[Field]) -> bytes:

@@ -289,6 +289,23 @@ def test_no_line_of_a_result_is_a_delimiter(body: bytes) -> None:
             assert parts(new) == parts(hostile)
 
 
+def test_an_attached_text_that_is_no_message_stays_as_it_is() -> None:
+    message = leaf(b"Content-Type: message/rfc822\r\n", b"\xff no header\r\n\xc3\xbc")
+    assert converted(message) == message
+
+
+def test_an_attached_message_may_have_an_empty_header() -> None:
+    message = leaf(b"Content-Type: message/rfc822\r\n", leaf(b"", "ü".encode()))
+    new = converted(message)
+    assert new.isascii()
+    assert parts(new) == parts(message)
+
+
+@pytest.mark.parametrize("message", [b"Subject: x", b"Subject: x\r\n", b"X: y\r\n\r\n\xc3\xbc"])
+def test_a_message_without_readable_parts_that_fits_keeps_its_bytes(message: bytes) -> None:
+    assert seven_bit(message, []) == message
+
+
 @pytest.mark.parametrize(
     ("content_type", "composite"),
     [
