@@ -15,6 +15,7 @@ from chalicelib.core.query import Query
 from chalicelib.core.violations import from_validation
 
 _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
 class Body(pydantic.BaseModel):
@@ -66,6 +67,13 @@ def integer(query: Query, name: str, default: int | None, low: int, high: int) -
     if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
         raise _unusable(name, f"must be an integer from {low} to {high}")
     return int(text)
+
+
+def whole_number(name: str, text: str) -> str:
+    """Return a number from a list, without leading zeros; raises 400 (1200) for anything else."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise _unusable(name, f"must be whole numbers, which {text[:100]!r} is not")
+    return str(int(text))
 
 
 def _unusable(name: str, rule: str) -> ApiError:

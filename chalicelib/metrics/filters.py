@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import whole_number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.metrics.model import BY_FILTER_KEY, POSITION, SUBACCOUNT, Values
 
@@ -94,8 +94,8 @@ def read_simple(query: Query) -> Filter:
     terms = []
     for filter_key in BY_FILTER_KEY:
         texts = delimited_list(query, filter_key)
-        if filter_key == SUBACCOUNT.filter_key and not all(text.isdecimal() for text in texts):
-            raise invalid_params("subaccounts must be ids, 0 for the primary account")
+        if filter_key == SUBACCOUNT.filter_key:
+            texts = [whole_number(filter_key, text) for text in texts]
         if texts:
             terms.append(term(filter_key, EQUAL, texts))
     return Filter((Group(tuple(terms)),)) if terms else Filter()

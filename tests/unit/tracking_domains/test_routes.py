@@ -108,6 +108,14 @@ def test_the_list_shows_the_domains_in_scope_that_pass_the_filters() -> None:
     assert list_names(subaccounts="0") == ["a.test", "b.test"]
     assert list_names(subaccounts="9") == []
     assert list_names(7, subaccounts="8") == []
+    assert list_names(subaccounts="007") == ["c.test"]
+
+
+@pytest.mark.parametrize("text", ["abc", "7,x", "-1", "7.0", "٧", "1" * 5000])
+def test_a_filter_by_what_is_no_subaccount_is_refused(text: str) -> None:
+    query = {"subaccounts": text}
+    error = error_of(lambda: list_tracking_domains(request(part=None, query=query)))
+    assert (error["status"], error["code"]) == (400, "1200")
 
 
 @pytest.mark.parametrize("name", ["none.test", "x" * 3000, "é" * 400, ""])
