@@ -27,6 +27,7 @@ from chalicelib.sending_domains.dkim_request import (
 )
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.service import check_selector
 from chalicelib.sending_domains.lookup import get_owned, is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sharing
@@ -76,7 +77,7 @@ def list_matching(scope: Scope, filters: Mapping[str, str | bool]) -> list[Sendi
 
 
 def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
-    """Make all the changes of the body, or none; raises 404, 422, and 400 (1200, 1404)."""
+    """Make all the changes of the body, or none; raises 404, 409, 422, and 400 (1200, 1404)."""
     domain = get_owned(scope, name)
     if body.is_default_bounce_domain and is_enterprise(scope.account_id):
         raise Forbidden("default bounce domains are not available on Enterprise")
@@ -90,6 +91,8 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
+        if after.dkim != before.dkim:
+            check_selector(after)
         _save(before, after)
         return after
 

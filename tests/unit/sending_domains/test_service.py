@@ -15,6 +15,8 @@ from chalicelib.dkim.key_pair import read_public
 from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import service, store
 from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import create_domain, update_domain
 from chalicelib.tracking_domains import store as tracking_domains
@@ -318,6 +320,18 @@ def test_the_selector_alone_can_change(zone: Zone) -> None:
     after = load().dkim
     assert after is not None
     assert (after.selector, after.public) == ("new", PAIR.public_b64)
+
+
+def test_the_selector_of_a_further_key_is_not_free(zone: Zone) -> None:
+    store.create(domain(dkim=None))
+    owner = store.get(NAME)
+    assert owner is not None
+    key = imported_key(DkimBody(private=OTHER.private_pem, selector="Two"), NAME)
+    further_keys.add(owner, FurtherKey("k1", key, 1.0))
+    zone.set(f"two._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
+    error = update_refusal(dkim={"private": PAIR.private_pem, "selector": "two"})
+    assert (error["status"], error["code"]) == (409, "1602")
+    assert load().dkim is None
 
 
 @pytest.mark.spec("2.5-r1")
