@@ -72,7 +72,7 @@ def register(scope: Scope, body: NewDomain) -> Registration:
 
 def list_matching(scope: Scope, filters: Mapping[str, str | bool]) -> list[SendingDomain]:
     """Return the domains that the scope may read and that pass every filter, by name."""
-    domains = [domain for domain in store.readable_in(scope) if _passes(domain, filters)]
+    domains = [domain for domain in store.readable_in(scope) if _passes(domain, scope, filters)]
     return sorted(domains, key=lambda domain: domain.domain)
 
 
@@ -145,11 +145,11 @@ def _first_key(body: NewDomain, name: str) -> tuple[DkimKey | None, bool]:
     return generated_key(dkim, name, body.dkim_key_length), True
 
 
-def _passes(domain: SendingDomain, filters: Mapping[str, str | bool]) -> bool:
+def _passes(domain: SendingDomain, scope: Scope, filters: Mapping[str, str | bool]) -> bool:
     return all(
         value
         == (
-            domain.is_default_bounce_domain
+            domain.is_default_in(scope)
             if name == "is_default_bounce_domain"
             else getattr(domain.status, name)
         )

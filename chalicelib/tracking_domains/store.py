@@ -136,7 +136,7 @@ def _default_writes(before: TrackingDomain, after: TrackingDomain) -> list[Write
         return []
     if before.default:
         return [defaults.clearing(KIND, *owner, before.domain)]
-    former = defaults.current(KIND, *owner)
+    former = defaults.of_owner(KIND, *owner)
     writes = [defaults.setting(KIND, *owner, before.domain, former)]
     if former and (other := get(former)):
         writes.append(_saving(other, replace(other, default=False)))

@@ -379,12 +379,12 @@ def test_the_primary_account_and_each_subaccount_have_one_default_bounce_domain(
         put(name, part=subaccount or 0, is_default_bounce_domain=True)
     flags = {name: load(name).is_default_bounce_domain for name in ("a.test", "b.test", "c.test")}
     assert flags == {"a.test": False, "b.test": True, "c.test": True}
-    assert defaults.current(store.BOUNCE, 1, None) == "b.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) == "b.test"
     put("a.test", is_default_bounce_domain=False)
-    assert defaults.current(store.BOUNCE, 1, None) == "b.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) == "b.test"
     put("b.test", is_default_bounce_domain=False)
-    assert defaults.current(store.BOUNCE, 1, None) is None
-    assert defaults.current(store.BOUNCE, 1, 7) == "c.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) is None
+    assert defaults.of_owner(store.BOUNCE, 1, 7) == "c.test"
 
 
 @pytest.mark.spec("2.5-t7")

@@ -149,12 +149,12 @@ def test_each_owner_has_one_default_and_a_new_default_replaces_it() -> None:
     store_tracking_domain("c.test", subaccount_id=7)
     update("c.test", part=7, default=True)
     assert list_names(default="true") == ["b.test", "c.test"]
-    assert defaults.current(store.KIND, 1, None) == "b.test"
+    assert defaults.of_owner(store.KIND, 1, None) == "b.test"
     update("a.test", default=False)
-    assert defaults.current(store.KIND, 1, None) == "b.test"
+    assert defaults.of_owner(store.KIND, 1, None) == "b.test"
     update("b.test", default=False)
-    assert defaults.current(store.KIND, 1, None) is None
-    assert defaults.current(store.KIND, 1, 7) == "c.test"
+    assert defaults.of_owner(store.KIND, 1, None) is None
+    assert defaults.of_owner(store.KIND, 1, 7) == "c.test"
 
 
 def test_a_deleted_domain_is_not_listed_and_is_no_default() -> None:
@@ -162,6 +162,6 @@ def test_a_deleted_domain_is_not_listed_and_is_no_default() -> None:
     reply = delete_tracking_domain(request(), "a.test")
     assert (reply.status, reply.body) == (204, b"")
     assert list_names() == []
-    assert defaults.current(store.KIND, 1, None) is None
+    assert defaults.of_owner(store.KIND, 1, None) is None
     assert error_of(lambda: delete_tracking_domain(request(), "a.test"))["status"] == 404
     create({"domain": "a.test"}, account=2)
