@@ -18,15 +18,23 @@ from chalicelib.core.scope import PRIMARY
 _config = Table("config")
 
 
-def current(kind: str, account_id: int, subaccount_id: int | None) -> str | None:
+def of_owner(
+    kind: str, account_id: int, subaccount_id: int | None, read: Read = read_config
+) -> str | None:
     """Return the name of the owner's default, or ``None``."""
-    item = _config.get(*_key(kind, account_id, subaccount_id))
+    key = key_of(kind, account_id, subaccount_id)
+    item = read([key]).get(key)
     return item["name"] if item else None
+
+
+def key_of(kind: str, account_id: int, subaccount_id: int | None) -> Key:
+    """Return the key of an owner's default."""
+    return (f"default#{kind}#{account_id}", str(subaccount_id or PRIMARY))
 
 
 def keys_of_sender(kind: str, account_id: int, subaccount_id: int | None) -> list[Key]:
     """Return the keys of a sender's default and of the primary account's, in this order."""
-    return list(dict.fromkeys(_key(kind, account_id, part) for part in (subaccount_id, None)))
+    return list(dict.fromkeys(key_of(kind, account_id, part) for part in (subaccount_id, None)))
 
 
 def of_sender(
@@ -42,7 +50,7 @@ def setting(
     kind: str, account_id: int, subaccount_id: int | None, name: str, former: str | None
 ) -> Write:
     """Return the action that makes ``name`` the default if it still is ``former``."""
-    pk, sk = _key(kind, account_id, subaccount_id)
+    pk, sk = key_of(kind, account_id, subaccount_id)
     return dynamo.put(
         _config,
         {"pk": pk, "sk": sk, "name": name},
@@ -55,11 +63,7 @@ def clearing(kind: str, account_id: int, subaccount_id: int | None, name: str) -
     """Return the action that leaves the owner without a default if it still is ``name``."""
     return dynamo.delete(
         _config,
-        *_key(kind, account_id, subaccount_id),
+        *key_of(kind, account_id, subaccount_id),
         condition="#name = :name",
         values={"name": name},
     )
-
-
-def _key(kind: str, account_id: int, subaccount_id: int | None) -> Key:
-    return (f"default#{kind}#{account_id}", str(subaccount_id or PRIMARY))

@@ -15,7 +15,7 @@ from chalicelib.core.query import Query
 from chalicelib.core.violations import from_validation
 
 _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
 class Body(pydantic.BaseModel):
@@ -69,10 +69,10 @@ def integer(query: Query, name: str, default: int | None, low: int, high: int) -
     return int(text)
 
 
-def number(name: str, text: str) -> str:
-    """Return a value of a list of numbers in its one spelling: no leading zeros; raises 400."""
-    if not _NUMBER.fullmatch(text):
-        raise invalid_params(f"{name} must be whole numbers, which {text[:100]!r} is not")
+def whole_number(name: str, text: str) -> str:
+    """Return a number from a list, without leading zeros; raises 400 (1200) for anything else."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise _unusable(name, f"must be whole numbers, which {text[:100]!r} is not")
     return str(int(text))
 
 

@@ -16,6 +16,7 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,12 +71,20 @@ def release(record: Record, holder: str) -> None:
 def is_leased(record: Record) -> bool:
     """Tell whether there is a lease on the resource now."""
     now = clock.now()
-    leases = _config.query_all(
+    return any(lease["since"] <= now < lease["until"] for lease in _leases(record))
+
+
+def holders(record: Record) -> list[str]:
+    """Return who has not released a lease on the resource, whether it counts now or not."""
+    return [lease["sk"].removeprefix("use#") for lease in _leases(record)]
+
+
+def _leases(record: Record) -> Iterable[Item]:
+    return _config.query_all(
         "#pk = :pk AND begins_with(#sk, :leases)",
         {"pk": record.pk, "leases": "use#"},
         consistent=True,
     )
-    return any(lease["since"] <= now < lease["until"] for lease in leases)
 
 
 def unchanged(revision: str) -> dict[str, Any]:

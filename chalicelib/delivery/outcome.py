@@ -23,7 +23,7 @@ status that the RFCs give it, and `[internal]` before its text:
                            not match their TLSA records
     451  class 21  Retry   it cannot be told whether the hosts have TLSA records
     451  class 70  Retry   no connection became free in time, or a fault of this service ended
-                           the attempt
+                           the attempt, or the IP pool has no sending IP
     451  class 21  Retry   the DNS did not answer
     454  class 21  Retry   the domain has no mail host
     550  class 21  Failed  the domain does not exist, or has no public address

@@ -14,6 +14,7 @@ from chalicelib.core.settings import Settings, settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.tls_reports.counting import session_counts
 from chalicelib.delivery.transports import Transport
+from chalicelib.delivery.transports.closed_pool import ClosedPool
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smtp_opening import Credentials, SessionOptions, TlsMode
 from chalicelib.delivery.transports.smtp_wire import Timeouts
@@ -32,15 +33,10 @@ def routes_of(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> list
 
     A sending IP that was chosen before is used again while the account has it.
     """
-    before = [
-        routing.by_ip(batch.account_id, m.sending_ip) if m.sending_ip else None for m in messages
-    ]
+    pool = batch.account_id, batch.event["ip_pool"]
+    before = [routing.by_ip(*pool, m.sending_ip) if m.sending_ip else None for m in messages]
     count = before.count(None)
-    routes = iter(
-        routing.choose(
-            batch.account_id, batch.event["ip_pool"], clock.now(), count, key=batch.unit.origin
-        )
-    )
+    routes = iter(routing.choose(*pool, clock.now(), count, key=batch.unit.origin))
     return [route or next(routes) for route in before]
 
 
@@ -51,11 +47,15 @@ def first_container(batch: DeliveryBatch) -> str:
 
 def transport(route: Route) -> Transport:
     """Return the transport of a route; raises ``ValueError`` if ``TRANSPORT`` names none."""
+    if route.closed:
+        return ClosedPool(route.pool_id)
     return _transport(route.smarthost, route.ses_pool)
 
 
 def is_direct(route: Route) -> bool:
     """Tell whether mail leaves by a route for the recipients' own mail hosts."""
+    if route.closed:
+        return False
     return settings().transport == "mx" and not (route.smarthost or route.ses_pool)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from chalicelib.core.addresses import spelling
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import number
+from chalicelib.core.fields import whole_number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import keywords
 from chalicelib.events.documentation import type_of
@@ -124,12 +124,12 @@ FILTERS: Final[dict[str, Filter]] = {
     "templates": Filter("template_id", _any, _keywords),
     "ip_pools": Filter("ip_pool", _any, _keywords),
     "sending_ips": Filter("sending_ip", _address, _equal),
-    "bounce_classes": Filter("bounce_class", number, _equal),
-    "subaccounts": Filter("subaccount_id", number, _equal_or_primary),
+    "bounce_classes": Filter("bounce_class", whole_number, _equal),
+    "subaccounts": Filter("subaccount_id", whole_number, _equal_or_primary),
     "messages": Filter("message_id", _any, _equal),
     "transmissions": Filter("transmission_id", _any, _equal),
     "mailbox_providers": Filter("mailbox_provider", _any, _keywords),
     "mailbox_provider_regions": Filter("mailbox_provider_region", _any, _keywords),
     "ab_tests": Filter("ab_test_id", _any, _keywords),
-    "ab_test_versions": Filter("ab_test_version", number, _equal),
+    "ab_test_versions": Filter("ab_test_version", whole_number, _equal),
 }

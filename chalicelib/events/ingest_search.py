@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import boolean, number
+from chalicelib.core.fields import boolean, whole_number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import pages, request, search
 from chalicelib.events.event_blocks import Conditions
@@ -45,7 +45,7 @@ def _read(query: Query, confined_to: int | None) -> dict[str, list[str]]:
         if kind not in TYPES:
             raise invalid_params(f"events must be of {' and '.join(TYPES)}, not {kind[:100]!r}")
     owners = delimited_list(query, "subaccounts")
-    values["subaccount_id"] = sorted(number("subaccounts", each) for each in owners)
+    values["subaccount_id"] = sorted(whole_number("subaccounts", each) for each in owners)
     if confined_to is not None:
         own = str(confined_to)
         values["subaccount_id"] = [own] if own in (values["subaccount_id"] or [own]) else ["-"]

@@ -100,6 +100,14 @@ class Fleet:
         """Return the sending IPs of a pool; the id is in the case in which it is stored."""
         return [ip for ip in self.ips if ip.ip_pool == pool_id]
 
+    def may_send_by(self, pool_id: str) -> bool:
+        """Tell whether mail may leave by a pool; the id is in the case in which it is stored.
+
+        The default pool needs no IP, nor does any pool of an account without IPs: their mail leaves
+        by this deployment's own transport.
+        """
+        return pool_id == DEFAULT or not self.ips or bool(self.ips_of(pool_id))
+
     def with_ip(self, ip: SendingIp) -> Fleet:
         """Return the fleet with an IP added, or in place of the one with the same address."""
         others = [each for each in self.ips if each.external_ip != ip.external_ip]
@@ -114,16 +122,24 @@ def usable_pool(fleet: Fleet, assigned: str, requested: str | None) -> str:
     that the account does not have, that the subaccount may not use, or that holds no IP while
     other pools do. An account without sending IPs may use pools to tell its mail apart.
     """
-    own = fleet.pool_or_default(assigned).id
-    if requested is None:
-        return own
-    if requested.lower() == SHARED:
+    name = (assigned or DEFAULT) if requested is None else requested
+    if name.lower() == SHARED:
         raise bad_format(f"ip_pool: the {SHARED} is reserved")
-    pool = fleet.pool(requested)
+    pool = fleet.pool(name)
     if pool is None:
-        raise bad_format(f"ip_pool: pool '{requested[:300]}' does not exist")
-    if assigned and pool.id != own:
-        raise bad_format(f"ip_pool: the subaccount sends by pool '{own}' only")
-    if pool.id != DEFAULT and fleet.ips and not fleet.ips_of(pool.id):
+        raise bad_format(f"ip_pool: pool '{name[:300]}' does not exist")
+    if assigned and pool.id != assigned.lower():
+        raise bad_format(f"ip_pool: the subaccount sends by pool '{assigned.lower()}' only")
+    if not fleet.may_send_by(pool.id):
         raise bad_format(f"ip_pool: pool '{pool.id}' has no sending IP")
     return pool.id
+
+
+def usable_pool_now(fleet: Fleet, assigned: str, requested: str | None) -> str:
+    """Return the id of the pool that an accepted transmission leaves by now; raises as above.
+
+    Its subaccount may have another pool since, or the pool no IP. The default pool takes the mail
+    of a deleted pool, whose IPs it has, but not that of a subaccount which sends by one pool only.
+    """
+    is_deleted = requested is not None and fleet.pool(requested) is None
+    return usable_pool(fleet, assigned, None if is_deleted else requested)

@@ -3,7 +3,8 @@
 The warming IPs of a pool come first, each up to the rest of its day's volume. The rest leaves by
 the pool's other IPs, or by its overflow pool if all its IPs are warming. Without an overflow pool,
 and for an account without sending IPs, mail leaves by this deployment's own transport from the
-settings. For a pool that was deleted or has no IPs, the default pool is used.
+settings. The default pool takes the mail of a deleted pool, whose IPs it has, and what is left over
+for an overflow pool without IPs. Other mail of a pool that has lost its IPs waits for one.
 
 Messages of a work unit that do not warm an IP leave by one IP of the pool, chosen by ``key``. The
 same key chooses the same IP again, so a host that greylisted a message sees its sender return.
@@ -26,7 +27,7 @@ class Route:
     ``pool_id`` is the pool that is used, which may differ from the requested one. ``smarthost`` is
     ``host:port``, ``ses_pool`` a configuration set of Amazon SES; at most one of them is set.
     ``container`` is the delivery container that can send by this route (empty: the one without a
-    name, or a function).
+    name, or a function). By a ``closed`` route nothing leaves: the pool has no sending IP.
     """
 
     pool_id: str
@@ -36,6 +37,7 @@ class Route:
     smarthost: str = ""
     ses_pool: str = ""
     container: str = ""
+    closed: bool = False
 
     def event_fields(self) -> dict[str, str]:
         """Return the fields of a message's events that describe its route (spec 2.11)."""
@@ -50,14 +52,22 @@ def choose(account_id: int, pool_id: str, now: float, count: int, *, key: str = 
     for each warming IP (all but the last of which have then used up their day's volume).
     """
     fleet = store.get_cached(account_id)
-    pool = _with_ips(fleet, fleet.pool_or_default(pool_id))
+    pool = fleet.pool_or_default(pool_id)
+    if not fleet.may_send_by(pool.id):
+        return [Route(pool.id, closed=True)] * count
     return list(_routes(fleet, pool, now, count, key))
 
 
-def by_ip(account_id: int, external_ip: str) -> Route | None:
-    """Return the route by a sending IP; ``None`` if the account does not have it any more."""
-    ip = store.get_cached(account_id).ip(external_ip)
-    return _by(ip) if ip else None
+def by_ip(account_id: int, pool_id: str, external_ip: str) -> Route | None:
+    """Return the route by a sending IP that was chosen before; ``None`` to choose again.
+
+    The account may have lost the IP, or have moved it to a pool that does not take this mail.
+    """
+    fleet = store.get_cached(account_id)
+    pool, ip = fleet.pool_or_default(pool_id), fleet.ip(external_ip)
+    if ip is None or ip.ip_pool not in (pool.id, _overflow(fleet, pool).id):
+        return None
+    return _by(ip)
 
 
 def first_container(account_id: int, pool_id: str, *, key: str) -> str:
@@ -66,8 +76,7 @@ def first_container(account_id: int, pool_id: str, *, key: str) -> str:
     Nothing is counted. The container chooses the routes, and hands on what leaves elsewhere.
     """
     fleet = store.get_cached(account_id)
-    pool = _with_ips(fleet, fleet.pool_or_default(pool_id))
-    ips = _in_order(fleet, pool, key)
+    ips = _in_order(fleet, fleet.pool_or_default(pool_id), key)
     warming_first = sorted(ips, key=lambda ip: not ip.auto_warmup_enabled)
     return warming_first[0].container if ips else ""
 
@@ -87,17 +96,22 @@ def _routes(fleet: Fleet, pool: IpPool, now: float, count: int, key: str) -> Ite
     elif pool.auto_warmup_overflow_pool in ("", SHARED):
         yield from [Route(SHARED if ips else pool.id)] * count
     else:
-        overflow = _with_ips(fleet, fleet.pool_or_default(pool.auto_warmup_overflow_pool))
-        yield from _routes(fleet, overflow, now, count, key)
+        yield from _routes(fleet, _overflow(fleet, pool), now, count, key)
 
 
 def _in_order(fleet: Fleet, pool: IpPool, key: str) -> list[SendingIp]:
     return sorted(fleet.ips_of(pool.id), key=lambda ip: _rank(ip, key), reverse=True)
 
 
-def _with_ips(fleet: Fleet, pool: IpPool) -> IpPool:
-    """Return the pool, or the default one if it is empty while the account has sending IPs."""
-    return pool if fleet.ips_of(pool.id) or not fleet.ips else DEFAULT_POOL
+def _overflow(fleet: Fleet, pool: IpPool) -> IpPool:
+    """Return the overflow pool of a pool, or the pool if it has none.
+
+    The default pool takes the place of one without IPs.
+    """
+    if pool.auto_warmup_overflow_pool in ("", SHARED):
+        return pool
+    overflow = fleet.pool_or_default(pool.auto_warmup_overflow_pool)
+    return overflow if fleet.ips_of(overflow.id) else DEFAULT_POOL
 
 
 def _by(ip: SendingIp) -> Route:

@@ -188,7 +188,7 @@ def _keys_of_sender(transmission: Transmission, domain: str | None) -> list[Key]
     owner = transmission.account_id, transmission.subaccount_id
     return [
         *(config_cache.missing_keys([domains.key_of(domain)]) if domain else []),
-        *defaults.keys_of_sender(domains.BOUNCE, *owner),
+        defaults.key_of(domains.BOUNCE, *owner),
         *defaults.keys_of_sender(tracking_domains.KIND, *owner),
     ]
 

@@ -29,7 +29,7 @@ from chalicelib.transmissions.model import Json, Transmission
 
 
 class Generator:
-    """Generates the messages of one chunk. ``event`` holds the fields that all its events share.
+    """Generates the messages of one chunk.
 
     ``injected_ms`` is the time of generation; the chunk's first recipient has index
     ``first_index``. ``read`` reads items of the ``config`` table.
@@ -46,7 +46,11 @@ class Generator:
         self._injected_ms = injected_ms
         self._origin = Origin(transmission, injected_ms, read)
         self._decorator = TrackingDecorator(transmission, first_index, injected_ms, read)
-        self.event: Event = _shared_fields(transmission)
+
+    @cached_property
+    def event(self) -> Event:
+        """The fields that all events of the chunk share."""
+        return _shared_fields(self._transmission, self._origin.named_pool)
 
     @property
     def sending_domain(self) -> str | None:
@@ -202,7 +206,7 @@ def _check_size(message: bytes, recipient: Json) -> None:
         raise failure(f"[internal] message of {len(message)} bytes is over {most}", recipient)
 
 
-def _shared_fields(transmission: Transmission) -> Event:
+def _shared_fields(transmission: Transmission, ip_pool: str) -> Event:
     """Return the event fields that all messages of a transmission share."""
     content, options = transmission.content, transmission.options
     has_amp = bool(content.get("amp_html"))
@@ -217,7 +221,7 @@ def _shared_fields(transmission: Transmission) -> Event:
         template_version=transmission.template_version,
         scheduled_time=scheduled_time,
         campaign_id=transmission.campaign_id,
-        ip_pool=options["ip_pool"],
+        ip_pool=ip_pool,
         transactional=options["transactional"],
         open_tracking=options["open_tracking"],
         click_tracking=options["click_tracking"],

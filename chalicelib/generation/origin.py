@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from chalicelib.core.addresses import Mailbox, domain_of, in_a_labels
@@ -18,7 +19,7 @@ from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
-from chalicelib.transmissions.sender import check_may_send
+from chalicelib.transmissions.sender import check_may_send, pool_in_force
 
 
 class Envelope(NamedTuple):
@@ -38,17 +39,31 @@ class Origin:
 
     def __init__(self, transmission: Transmission, injected_ms: int, read: Read) -> None:
         self._transmission = transmission
+        self._account_id = transmission.account_id
         self._injected_ms = injected_ms
         self._read = read
         self._domains: dict[str, SendingDomain | ApiError] = {}
         self._bounce_domains: dict[tuple[str, str], str] = {}
         self._keys: dict[str, DkimKey | None] = {}
-        self._pool = transmission.account_id, transmission.options["ip_pool"]
+
+    @cached_property
+    def pool(self) -> str:
+        """The pool that the messages leave by; raises 1300 if the sender has none any more."""
+        return pool_in_force(self._transmission)
+
+    @property
+    def named_pool(self) -> str:
+        """Return the pool that events name: the one in force, or else that of the acceptance."""
+        if not self._transmission.refusal:
+            with suppress(ApiError):
+                return self.pool
+        return self._transmission.options["ip_pool"]
 
     def domain(self, sender: Mailbox) -> SendingDomain:
         """Return the sending domain of a From; raises 7001 if the sender may not use it.
 
-        Raises 403 if the sender may not send any more, so that a suspension stops the next chunk.
+        Raises 403 if the sender may not send any more, so that a suspension stops the next chunk,
+        and 1300 if its pool may not be used any more.
         """
         name = sender.domain
         if name not in self._domains:
@@ -63,6 +78,7 @@ class Origin:
 
     def _find_domain(self, name: str) -> SendingDomain:
         check_may_send(self._transmission.account_id, self._transmission.subaccount_id)
+        _ = self.pool  # raises
         return find_usable(name, *self._transmission.domain_owner, self._read)
 
     def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
@@ -109,12 +125,13 @@ class Origin:
         """Return the key of the sending domain, else that of the pool (spec 2.8)."""
         if domain.domain not in self._keys:
             selector = self._transmission.options.get("dkim_key")
-            self._keys[domain.domain] = signing_key(domain, selector) or pool_key(*self._pool)
+            own_key = signing_key(domain, selector)
+            self._keys[domain.domain] = own_key or pool_key(self._account_id, self.pool)
         return self._keys[domain.domain]
 
     def _feedback_key(self, recipient: Json) -> DkimKey | None:
         """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
-        return fbl_key(*self._pool, domain_of(recipient["email"]))
+        return fbl_key(self._account_id, self.pool, domain_of(recipient["email"]))
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ def visible_fleet(scope: Scope) -> tuple[Fleet, Callable[[str], bool]]:
     subaccount = subaccounts.get(scope.account_id, scope.owner) if scope.owner else None
     if subaccount is None or not subaccount.ip_pool:
         return fleet, lambda pool_id: True
-    own = fleet.pool_or_default(subaccount.ip_pool).id
+    own = subaccount.ip_pool.lower()
     return fleet, lambda pool_id: pool_id == own
 
 

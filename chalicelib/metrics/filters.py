@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chalicelib.core.fields import number
+from chalicelib.core.fields import whole_number
 from chalicelib.core.query import Query, delimited_list
 from chalicelib.metrics.model import BY_FILTER_KEY, DIMENSIONS, POSITION, SUBACCOUNT, Values
 
@@ -109,7 +109,7 @@ def read_simple(query: Query) -> Filter:
     for filter_key in BY_FILTER_KEY:
         texts = delimited_list(query, filter_key)
         if filter_key == SUBACCOUNT.filter_key:
-            texts = [number(filter_key, text) for text in texts]
+            texts = [whole_number(filter_key, text) for text in texts]
         if texts:
             terms.append(term(filter_key, EQUAL, texts))
     return Filter((Group(tuple(terms)),)) if terms else Filter()

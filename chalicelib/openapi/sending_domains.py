@@ -112,6 +112,7 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_PATH}/{{domain}}": Operation(
         results(record(message=text(), domain=text())),
         body=of_model(DomainUpdate),
+        refusals=(409,),
     ),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(

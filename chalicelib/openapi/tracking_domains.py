@@ -55,7 +55,9 @@ OPERATIONS: Final[Operations] = {
         parameters=(
             query("default", flag(), "`true`: only default domains"),
             comma_list(
-                "subaccounts", "Only domains of these subaccounts; 0 is the primary account"
+                "subaccounts",
+                "Only domains of these subaccounts; 0 is the primary account",
+                integer(0),
             ),
         ),
     ),

@@ -25,6 +25,8 @@ class RecipientList:
     ``version`` names the present recipients and is never used twice; ``count`` is their number,
     ``parts`` the number of stored parts (:data:`PART_RECIPIENTS` recipients in each but the last).
     ``revision`` changes with every change of the record (stored as ``stamp``).
+    ``identity`` tells the list from a later one with the same id; a list of version 0.1.0 has an
+    empty one.
     """
 
     account_id: int
@@ -36,6 +38,7 @@ class RecipientList:
     description: str = ""
     attributes: Json = field(default_factory=dict)
     revision: str = ""
+    identity: str = field(default_factory=lambda: secrets.token_hex(12))
 
 
 def is_list_id(text: str) -> bool:

@@ -89,23 +89,26 @@ def bounce_domain_for(
 ) -> str:
     """Return the domain of the envelope sender (spec 2.1 ``return_path``, 2.5 rule 5).
 
-    The first of these: the domain of ``return_path``, the sender's default bounce domain, the
-    primary account's default if it is shared, the service's own. A ``return_path`` raises 7001 if
-    the sender may not use its domain or the domain takes no bounces; an enterprise account may name
-    any domain. Nothing is read when ``sending``, the message's sending domain, is the result.
+    The first of these: the domain of ``return_path``, the sender's own default bounce domain (a
+    subaccount does not use that of the primary account), the service's own. A default that takes no
+    bounces now is skipped. A ``return_path`` raises 7001 if the sender may not use its domain or
+    the domain takes no bounces; an enterprise account may name any domain. Nothing is read when
+    ``sending``, the message's sending domain, is the result.
     """
     if return_path:
         name = domain_of(return_path)
         domain = sending if sending and sending.domain == name else _read_domain(name, read)
         return _requested_bounce_domain(account_id, subaccount_id, name, domain)
-    owner = subaccount_id or None
-    if sending and sending.is_default_bounce_domain and sending.subaccount_id == owner:
-        return sending.domain
-    for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id, read):
-        domain = _read_domain(name, read)
-        if domain and domain.usable_by(account_id, subaccount_id) and domain.may_take_bounces:
-            return domain.domain
+    owner = account_id, subaccount_id
+    domain = sending if sending and sending.is_default_of(*owner) else _default(*owner, read)
+    if domain and domain.usable_by(*owner) and domain.may_take_bounces:
+        return domain.domain
     return settings().system_domain
+
+
+def _default(account_id: int, subaccount_id: int | None, read: Read) -> SendingDomain | None:
+    name = defaults.of_owner(store.BOUNCE, account_id, subaccount_id, read)
+    return _read_domain(name, read) if name else None
 
 
 def _read_domain(name: str, read: Read) -> SendingDomain | None:

@@ -57,8 +57,8 @@ def set_mailer(mailer: Mailer) -> None:
 
 
 def mailbox_address(domain: SendingDomain, kind: str) -> str:
-    """Return the address of the domain's mailbox of this kind."""
-    return f"{_LOCAL_PARTS.get(kind) or domain.status.verification_mailbox}@{domain.domain}"
+    """Return the address of the mailbox of this kind that the last token was mailed to."""
+    return f"{_LOCAL_PARTS.get(kind) or _nominated_local_part(domain)}@{domain.domain}"
 
 
 def send_token(domain: str, kind: str, *, local_part: str = "") -> None:
@@ -68,11 +68,12 @@ def send_token(domain: str, kind: str, *, local_part: str = "") -> None:
     could not be sent.
     """
     token = signing.to_token([domain, kind, secrets.token_urlsafe(16)], _PURPOSE)
-    mailed_token = MailedToken(_digest(token), clock.now() + settings().mailbox_token_lifetime)
+    expires = clock.now() + settings().mailbox_token_lifetime
+    mailed_token = MailedToken(_digest(token), expires, local_part)
 
     def edit(before: SendingDomain) -> SendingDomain:
         status = before.status
-        if kind == NOMINATED:
+        if kind == NOMINATED and status.verification_mailbox_status != VALID:
             status = replace(status, verification_mailbox=local_part)
         return replace(before, status=status, tokens={**before.tokens, kind: mailed_token})
 
@@ -110,11 +111,19 @@ def redeem(domain: str, kind: str, token: str) -> bool:
         if not works:
             return before
         tokens = {name: mailed for name, mailed in before.tokens.items() if name != kind}
-        after = with_status(replace(before, tokens=tokens), **{f"{kind}_status": VALID})
+        confirmation = {f"{kind}_status": VALID}
+        if kind == NOMINATED:
+            confirmation["verification_mailbox"] = _nominated_local_part(before)
+        after = with_status(replace(before, tokens=tokens), **confirmation)
         return with_next_check(after, clock.now())
 
     store.change(domain, edit)
     return works
+
+
+def _nominated_local_part(domain: SendingDomain) -> str:
+    token = domain.tokens.get(NOMINATED)
+    return (token.local_part if token else "") or domain.status.verification_mailbox
 
 
 def _mail(to: str, domain: str, token: str) -> None:

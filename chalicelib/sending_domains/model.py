@@ -23,7 +23,11 @@ DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")
 
 @dataclass(frozen=True, slots=True)
 class DomainStatus:
-    """The results of a domain's checks; each status is one of spec 2.5."""
+    """The results of a domain's checks; each status is one of spec 2.5.
+
+    ``verification_mailbox`` is the mailbox that confirmed; until one has, it is the last one that
+    was asked to.
+    """
 
     ownership_verified: bool = False
     spf_status: str = UNVERIFIED
@@ -39,10 +43,15 @@ class DomainStatus:
 
 @dataclass(frozen=True, slots=True)
 class MailedToken:
-    """The token of the last verification mail to a mailbox: its SHA-256, and when it expires."""
+    """The token of the last verification mail to a mailbox: its SHA-256, and when it expires.
+
+    ``local_part`` is that of the mailbox, unless its kind says it. Older versions did not store it:
+    for their tokens it is the domain's ``verification_mailbox``.
+    """
 
     digest: str
     expires: float
+    local_part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,8 @@ class SendingDomain:
 
     ``unverified_since`` is when the domain lost its verification, or was created (seconds; 0: it is
     verified). ``check_ms`` is when its next check is due (0: never). ``tokens`` are the last mailed
-    ones, by kind of mailbox. ``revision`` and ``parents`` belong to the store.
+    ones, by kind of mailbox. A default bounce domain stays the default while it takes no bounces;
+    it is not used meanwhile. ``revision`` and ``parents`` belong to the store.
     """
 
     domain: str
@@ -103,6 +113,15 @@ class SendingDomain:
         """Tell whether a reader in the scope sees the domain: its own, or one shared with it."""
         return self.belongs_to(scope) or self.usable_by(scope.account_id, scope.owner)
 
+    def is_default_of(self, account_id: int, subaccount_id: int | None) -> bool:
+        """Tell whether this is the default bounce domain of an owner; each has its own."""
+        is_own = (account_id, subaccount_id or None) == (self.account_id, self.subaccount_id)
+        return is_own and self.is_default_bounce_domain
+
+    def is_default_in(self, scope: Scope) -> bool:
+        """Tell whether this is the default bounce domain of an owner in the scope."""
+        return self.belongs_to(scope) and self.is_default_bounce_domain
+
     def usable_by(self, account_id: int, subaccount_id: int | None) -> bool:
         """Tell whether this sender may use the domain."""
         if account_id != self.account_id:
@@ -113,15 +132,10 @@ class SendingDomain:
 
 
 def with_status(domain: SendingDomain, **changes: str) -> SendingDomain:
-    """Return the domain with some statuses changed, and the fields that depend on them.
-
-    Any valid check verifies ownership. A default bounce domain that does not take bounces any more
-    is no longer the default.
-    """
+    """Return the domain with some statuses changed; any valid check verifies ownership."""
     after = replace(domain, status=replace(domain.status, **changes))  # type: ignore[arg-type]
     status = replace(after.status, ownership_verified=_is_owner_proven(after))
-    default = domain.is_default_bounce_domain and after.takes_bounces
-    return replace(after, status=status, is_default_bounce_domain=default)
+    return replace(after, status=status)
 
 
 def _is_owner_proven(domain: SendingDomain) -> bool:

@@ -27,6 +27,7 @@ from chalicelib.sending_domains.dkim_request import (
 )
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.service import check_selector
 from chalicelib.sending_domains.lookup import get_owned, is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sharing
@@ -71,12 +72,12 @@ def register(scope: Scope, body: NewDomain) -> Registration:
 
 def list_matching(scope: Scope, filters: Mapping[str, str | bool]) -> list[SendingDomain]:
     """Return the domains that the scope may read and that pass every filter, by name."""
-    domains = [domain for domain in store.readable_in(scope) if _passes(domain, filters)]
+    domains = [domain for domain in store.readable_in(scope) if _passes(domain, scope, filters)]
     return sorted(domains, key=lambda domain: domain.domain)
 
 
 def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
-    """Make all the changes of the body, or none; raises 404, 422, and 400 (1200, 1404)."""
+    """Make all the changes of the body, or none; raises 404, 409, 422, and 400 (1200, 1404)."""
     domain = get_owned(scope, name)
     if body.is_default_bounce_domain and is_enterprise(scope.account_id):
         raise Forbidden("default bounce domains are not available on Enterprise")
@@ -90,6 +91,8 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
+        if after.dkim != before.dkim:
+            check_selector(after)
         _save(before, after)
         return after
 
@@ -142,11 +145,11 @@ def _first_key(body: NewDomain, name: str) -> tuple[DkimKey | None, bool]:
     return generated_key(dkim, name, body.dkim_key_length), True
 
 
-def _passes(domain: SendingDomain, filters: Mapping[str, str | bool]) -> bool:
+def _passes(domain: SendingDomain, scope: Scope, filters: Mapping[str, str | bool]) -> bool:
     return all(
         value
         == (
-            domain.is_default_bounce_domain
+            domain.is_default_in(scope)
             if name == "is_default_bounce_domain"
             else getattr(domain.status, name)
         )

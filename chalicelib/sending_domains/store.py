@@ -106,7 +106,7 @@ def make_default(domain: SendingDomain, after: SendingDomain) -> None:
 
     The former default is one no longer. Raises ``WriteConflict``.
     """
-    former = defaults.current(BOUNCE, domain.account_id, domain.subaccount_id)
+    former = defaults.of_owner(BOUNCE, domain.account_id, domain.subaccount_id)
     writes = [_default(domain, former)]
     if former and former != domain.domain and (other := get(former)):
         writes.append(_no_longer_default(other))

@@ -16,7 +16,7 @@ from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
     """Return the domain object without its name, as ``GET /sending-domains/{domain}`` does.
 
-    A subaccount sees a domain that is shared with it without the key.
+    A subaccount sees a domain that is shared with it without the key, and never as its default.
     """
     view: dict[str, Any] = {"status": status_view(domain.status)}
     if domain.tracking_domain:
@@ -27,7 +27,7 @@ def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
         view["shared_with_subaccounts"] = domain.shared_with_subaccounts
     else:
         view["subaccount_id"] = domain.subaccount_id
-    view["is_default_bounce_domain"] = domain.is_default_bounce_domain
+    view["is_default_bounce_domain"] = domain.is_default_in(reader)
     view["creation_time"] = clock.iso_offset(domain.created)
     if domain.delegated:
         view["delegated"] = True

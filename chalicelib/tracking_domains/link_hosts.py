@@ -5,7 +5,8 @@ leads here, so that one account's links could pass for those of another. A link 
 
 - the host of ``PUBLIC_URL``, the API's own name at AWS, and the names in ``TRACKING_HOSTS``;
 - a tracking domain that the sender may use, whether or not it is verified now;
-- such a domain that was deleted, until somebody else registers it: mail with it has been sent.
+- a domain that the sender could use until it was deleted, for a year and until another account
+  registers it: mail with it has been sent. The same account may give it to another part meanwhile.
 
 Where a server in front of API Gateway answers for tracking domains, API Gateway gets its own name
 in ``Host``; such servers tell the browser's in ``X-Forwarded-Host``. A client that forges either
@@ -39,8 +40,8 @@ def are_good_for(headers: Mapping[str, str], account_id: int, subaccount_id: int
     if not name or name in _own_names() or _API_GATEWAY.fullmatch(name):
         return True
     domain = normalize(name)
-    owner = store.link_owner(domain) if domain else None
-    return owner is not None and owner.shares_with(account_id, subaccount_id)
+    owners = store.link_owners(domain) if domain else []
+    return any(owner.shares_with(account_id, subaccount_id) for owner in owners)
 
 
 def _host(headers: Mapping[str, str]) -> str:

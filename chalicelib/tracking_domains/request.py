@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chalicelib.core import domain_names
 from chalicelib.core.errors import ApiError, bad_format, missing_field, restricted_tracking_domain
-from chalicelib.core.fields import Body, boolean
+from chalicelib.core.fields import Body, boolean, whole_number
 from chalicelib.core.query import Query, comma_list
 from chalicelib.core.scope import PRIMARY
 from chalicelib.tracking_domains.model import TrackingDomain
@@ -43,7 +43,8 @@ class Filters:
 
 def read_filters(query: Query) -> Filters:
     """Read ``default`` and ``subaccounts``; raises 400."""
-    return Filters(boolean(query, "default", False), comma_list(query, "subaccounts"))
+    subaccounts = [whole_number("subaccounts", text) for text in comma_list(query, "subaccounts")]
+    return Filters(boolean(query, "default", False), subaccounts)
 
 
 def read_name(text: str | None) -> str:

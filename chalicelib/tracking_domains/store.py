@@ -6,7 +6,8 @@ Names are in their canonical spelling (``core.domain_names``). Every write is co
 Access patterns of ``config``:
 
 - one domain of any owner → ``tracking-domain#<name>`` / ``domain``
-- who had a deleted domain, for a year → ``tracking-domain#<name>`` / ``former``
+- the parts of an account that had a domain until it was deleted, each for a year →
+  ``tracking-domain#<name>`` / ``former``
 - all domains of an account → ``account#<account>/tracking-domains`` [by_owner]
 - the domains of one owner, by name → ``account#<account>/tracking-domains`` / ``<owner>#*``
   [by_owner]
@@ -22,14 +23,14 @@ from typing import Any
 
 from chalicelib.core import clock, config_cache, defaults, dynamo
 from chalicelib.core.domain_names import normalize
-from chalicelib.core.dynamo import ConditionFailed, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.tracking_domains.model import Owner, TrackingDomain
 
 KIND = "tracking-domain"
-#: How long the owner of a deleted domain is known: a day longer than tracking tokens live
+#: How long the owner of a deleted domain is kept: a day longer than tracking tokens live
 FORMER_SECONDS = 366 * 86_400
 
 _config = Table("config")
@@ -49,15 +50,17 @@ def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, Track
     return {item["domain"]: _from_item(item) for item in items.values()}
 
 
-def link_owner(name: str) -> Owner | None:
-    """Return whose links lead to a name: its owner, else who had it until it was deleted.
+def link_owners(name: str) -> list[Owner]:
+    """Return whose links lead to a name: its owner, and who had it in the same account before.
 
     The answer may be ``KEY_CACHE_SECONDS`` old.
     """
-    keys = [(_pk(name), "domain"), (_pk(name), "former")]
-    items = config_cache.read([], maybe=keys)
-    item = next((items[key] for key in keys if key in items), None)
-    return Owner(item["account_id"], item.get("subaccount_id")) if item else None
+    key, former_key = (_pk(name), "domain"), (_pk(name), "former")
+    items = config_cache.read([], maybe=[key, former_key])
+    owners = [Owner(items[key]["account_id"], items[key]["subaccount_id"])] if key in items else []
+    former = _former_owners(items.get(former_key))
+    accounts = {each.account_id for each in (*owners, *former)}
+    return owners + former if len(accounts) == 1 else owners
 
 
 def find(scope: Scope, domain: str) -> TrackingDomain | None:
@@ -110,9 +113,11 @@ def delete(scope: Scope, domain: str) -> bool:
             "domain",
             **dynamo.if_unchanged("revision", before.revision),
         )
+        former_key = (_pk(before.domain), "former")
+        former = _with_owner_of(before, _config.get(*former_key))
         defaults_cleared = _default_writes(before, replace(before, default=False))
-        dynamo.transact([deletion, _former(before), *defaults_cleared])
-        config_cache.forget((_pk(before.domain), "domain"), (_pk(before.domain), "former"))
+        dynamo.transact([deletion, former, *defaults_cleared])
+        config_cache.forget((_pk(before.domain), "domain"), former_key)
         return True
 
     return dynamo.retry_conflicts(attempt)
@@ -136,19 +141,45 @@ def _default_writes(before: TrackingDomain, after: TrackingDomain) -> list[Write
         return []
     if before.default:
         return [defaults.clearing(KIND, *owner, before.domain)]
-    former = defaults.current(KIND, *owner)
+    former = defaults.of_owner(KIND, *owner)
     writes = [defaults.setting(KIND, *owner, before.domain, former)]
     if former and (other := get(former)):
         writes.append(_saving(other, replace(other, default=False)))
     return writes
 
 
-def _former(domain: TrackingDomain) -> Write:
-    """Return the write that keeps whose a deleted domain was, as long as links of its mail work."""
-    owner = {"account_id": domain.account_id, "subaccount_id": domain.subaccount_id}
-    expires = int(clock.now()) + FORMER_SECONDS
+def _with_owner_of(domain: TrackingDomain, former: Item | None) -> Write:
+    """Return the write that keeps whose a deleted domain was, as long as links of its mail work.
+
+    ``former`` is the present item. Owners of another account do not stay in it: their links have
+    not worked since this account registered the name. Its own attributes are those of the latest
+    owner, and ``earlier`` has the others.
+    """
+    owner = {
+        "account_id": domain.account_id,
+        "subaccount_id": domain.subaccount_id,
+        "expires": int(clock.now()) + FORMER_SECONDS,
+    }
+    earlier = [
+        each
+        for each in _former_items(former)
+        if each["account_id"] == domain.account_id and each["subaccount_id"] != domain.subaccount_id
+    ]
     keys = {"pk": _pk(domain.domain), "sk": "former"}
-    return dynamo.put(_config, keys | owner | {"expires": expires})
+    return dynamo.put(_config, keys | owner | {"earlier": earlier})
+
+
+def _former_owners(item: Item | None) -> list[Owner]:
+    return [Owner(each["account_id"], each["subaccount_id"]) for each in _former_items(item)]
+
+
+def _former_items(item: Item | None) -> list[Item]:
+    """Return the former owners whose year is not over, the latest one first."""
+    if item is None:
+        return []
+    latest = {name: item[name] for name in ("account_id", "subaccount_id", "expires")}
+    owners = [latest, *item.get("earlier", [])]
+    return [each for each in owners if each["expires"] > clock.now()]
 
 
 def _pk(name: str) -> str:

@@ -7,7 +7,7 @@ the transmission has started or was cancelled. A lease that nobody releases expi
 from __future__ import annotations
 
 from chalicelib.core import clock
-from chalicelib.core.errors import subresource_not_found
+from chalicelib.core.errors import ApiError, subresource_not_found
 from chalicelib.core.resource_ids import LONGEST_ID
 from chalicelib.recipient_lists.model import RecipientList, is_list_id
 from chalicelib.recipient_lists.store import lists
@@ -35,8 +35,13 @@ def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
             transmission.account_id, list_id, transmission.id, starts=starts, until=until
         )
     if recipient_list is None:
-        raise subresource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' does not exist")
+        raise list_not_found(list_id)
     return recipient_list
+
+
+def list_not_found(list_id: str) -> ApiError:
+    """Return 422 with code 1603."""
+    return subresource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' does not exist")
 
 
 def lease_template(transmission: Transmission, template: Template, recipients: int) -> None:

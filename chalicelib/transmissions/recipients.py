@@ -31,7 +31,7 @@ class Recipients(Protocol):
 
     @property
     def list_ref(self) -> Json:
-        """The ``id`` and ``version`` of the stored list, or nothing."""
+        """The ``id``, ``identity`` and ``version`` of the stored list, or nothing."""
         ...
 
     def __iter__(self) -> Iterator[bytes]: ...
@@ -67,9 +67,13 @@ class RequestRecipients:
 
 @dataclass(frozen=True, slots=True)
 class ListRecipients:
-    """The recipients of a stored list, on which the transmission has a lease."""
+    """The recipients of a stored list, on which the transmission has a lease.
+
+    A list that was deleted since the transmission was accepted is kept until it has started.
+    """
 
     list: RecipientList
+    is_deleted: bool = False
 
     @property
     def count(self) -> int:
@@ -78,8 +82,8 @@ class ListRecipients:
 
     @property
     def list_ref(self) -> Json:
-        """Return the list's id and the version that these recipients are."""
-        return {"id": self.list.id, "version": self.list.version}
+        """Return which list it is, and the version that these recipients are."""
+        return {"id": self.list.id, "identity": self.list.identity, "version": self.list.version}
 
     def __iter__(self) -> Iterator[bytes]:
         # The options of recipients in a list do not count (spec 2.1)

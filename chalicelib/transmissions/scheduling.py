@@ -90,7 +90,9 @@ def _cancel(record: Record) -> bool:
         return False
     queue_start(record.transmission.id)
     due.remove(due_of(record.transmission))
-    release(record.transmission, record.transmission.leases)
+    leases = record.transmission.leases
+    # The list is needed for the events; the start releases it
+    release(record.transmission, {name: leases[name] for name in leases if name != "list"})
     return True
 
 

@@ -28,7 +28,7 @@ from chalicelib.core.errors import (
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
-from chalicelib.fleet.model import Fleet, usable_pool
+from chalicelib.fleet.model import Fleet, usable_pool, usable_pool_now
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
@@ -136,6 +136,23 @@ def check_may_send(account_id: int, subaccount_id: int | None) -> None:
         accounts.from_item(item).check_may_send()
     if subaccount_id and (item := items.get(subaccounts.key_of(subaccount_id))):
         subaccounts.from_item(item).check_may_send()
+
+
+def pool_in_force(transmission: Transmission) -> str:
+    """Return the pool that mail of an accepted transmission leaves by now.
+
+    Raises 422 with code 1300 if there is none that its sender may use. Costs no request where the
+    subaccount and the pools are in the config cache.
+    """
+    account_id, fleet_key = transmission.account_id, fleets.key_of(transmission.account_id)
+    status_keys = keys_of_status(account_id, transmission.subaccount_id)
+    items = config_cache.read([], maybe=[*status_keys, fleet_key])
+    subaccount = items.get(status_keys[-1]) if transmission.subaccount_id else None
+    return usable_pool_now(
+        fleets.from_item(account_id, items.get(fleet_key)),
+        subaccounts.from_item(subaccount).ip_pool if subaccount else "",
+        transmission.requested_options.get("ip_pool"),
+    )
 
 
 def check_sandbox(transmission: Transmission) -> None:

@@ -11,7 +11,9 @@ import logging
 from dataclasses import replace
 
 from chalicelib.core.errors import Forbidden, ServiceError
-from chalicelib.transmissions.leases import lease_list, release
+from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import deleted, lists
+from chalicelib.transmissions.leases import lease_list, list_not_found, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.resolve import ab_test_recipient, find_content, refuse, resolve
@@ -43,27 +45,41 @@ def start(transmission_id: str) -> None:
     recipients = recipient_list or _stored_recipients(record)
     queue_chunks(record.transmission, recipients, record.chunk_size)
     release(record.transmission, record.transmission.leases)
+    if recipient_list and recipient_list.is_deleted:
+        deleted.release(recipient_list.list, transmission_id)
 
 
 def _find_list(record: Record) -> ListRecipients | None:
     """Return the recipients of the stored list, which is leased; ``None`` without a list.
 
-    The list may have changed until ten minutes before the start, or have been deleted: then the
-    transmission has no recipients. A fault of the service is raised, and the start is repeated.
+    The list may have changed until ten minutes before the start, or have been deleted: then its
+    last recipients were kept. A fault of the service is raised, and the start is repeated.
     """
     if not record.list_ref:
         return None
+    account_id, list_id = record.transmission.account_id, record.list_ref["id"]
+    identity = record.list_ref.get("identity", "")
+    recipient_list = _lease_list(record.transmission, list_id)
+    if recipient_list and recipient_list.identity == identity:
+        return ListRecipients(recipient_list)
+    if recipient_list:  # another list has the id now
+        lists.release_lease(account_id, list_id, record.transmission.id)
+    former = deleted.get(account_id, list_id, identity)
+    return ListRecipients(former, is_deleted=True) if former else None
+
+
+def _lease_list(transmission: Transmission, list_id: str) -> RecipientList | None:
     try:
-        return ListRecipients(lease_list(record.transmission, record.list_ref["id"]))
+        return lease_list(transmission, list_id)
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
-        _log.warning("transmission %s has no recipients: %s", record.transmission.id, refusal)
         return None
 
 
 def _cancel(record: Record) -> None:
-    """Cancel a transmission whose list is gone."""
+    """Cancel a transmission whose list is gone, with all its recipients."""
+    _log.warning("transmission %s has no recipients: its list is gone", record.transmission.id)
     transmissions.cancel(record.transmission, record.recipients)
     release(record.transmission, record.transmission.leases)
 
@@ -78,7 +94,11 @@ def _stored_recipients(record: Record) -> Recipients:
 
 def _final(record: Record, recipients: ListRecipients | None) -> Record:
     """Return the record with its final content and recipients."""
-    record = replace(record, transmission=_resolve(record))
+    if recipients and recipients.is_deleted:
+        fault = list_not_found(recipients.list.id)
+        record = replace(record, transmission=refuse(record, _failure(fault)))
+    else:
+        record = replace(record, transmission=_resolve(record))
     if recipients is None:
         return record
     chunks = -(-recipients.count // record.chunk_size)
@@ -104,8 +124,11 @@ def _resolve(record: Record) -> Transmission:
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
-        event = _refusal("generation_failure", f"554 5.3.3 [internal] {refusal.text}")
-        return refuse(record, event)
+        return refuse(record, _failure(refusal))
+
+
+def _failure(fault: ServiceError) -> Json:
+    return _refusal("generation_failure", f"554 5.3.3 [internal] {fault.text}")
 
 
 def _refusal(kind: str, reason: str) -> Json:

@@ -27,8 +27,9 @@ class BatchHead:
     """The head of a batch's message. Times are in milliseconds.
 
     ``attempts`` counts failed posts, ``waits`` how often the batch was postponed since the last of
-    them, and ``round`` the redeliveries that were requested. Only messages of
-    an earlier version have a ``not_before``: delays are no part of the head any more.
+    them, ``round`` the redeliveries that were requested, and ``earlier_attempts`` the failed posts
+    of the rounds before. Only messages of an earlier version have a ``not_before``: delays are no
+    part of the head any more.
     """
 
     account_id: int
@@ -40,6 +41,12 @@ class BatchHead:
     waits: int = 0
     round: int = 0
     not_before: float = 0.0
+    earlier_attempts: int = 0
+
+    @property
+    def all_attempts(self) -> int:
+        """Return the failed posts of all rounds, as the batch status shows them (spec 2.10)."""
+        return self.earlier_attempts + self.attempts
 
     def as_json(self) -> dict[str, Any]:
         """Return the head of the queue message."""

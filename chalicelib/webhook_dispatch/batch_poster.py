@@ -162,7 +162,7 @@ class BatchPoster:
         if now >= end:
             _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
             record = self._batches.get(head.batch_id)
-            batch = replace(_after_attempt(head, record, _NOT_POSTED), attempts=head.attempts)
+            batch = replace(_after_attempt(head, record, _NOT_POSTED), attempts=head.all_attempts)
             batches.record(batch, None if record else task.message.payload())
             return
         backoff = Backoff(1.0, cap_seconds=settings().webhook_pause)
@@ -204,7 +204,7 @@ def _is_duplicate(record: Batch, head: BatchHead) -> bool:
     """Tell whether the attempt that a message asks for is already on record."""
     if record.round != head.round:
         return record.round > head.round
-    return record.delivered or record.attempts > head.attempts
+    return record.delivered or record.attempts > head.all_attempts
 
 
 def _after_attempt(head: BatchHead, record: Batch | None, result: PostResult) -> Batch:
@@ -214,7 +214,7 @@ def _after_attempt(head: BatchHead, record: Batch | None, result: PostResult) ->
         batch_id=head.batch_id,
         size=head.size,
         at_ms=clock.now_ms(),
-        attempts=head.attempts + (not result.is_accepted),
+        attempts=head.all_attempts + (not result.is_accepted),
         response_code=result.status,
         failure_code=result.failure_code,
         latency=result.latency,

@@ -26,6 +26,7 @@ def redeliver(webhook: Webhook, batch_id: str) -> bool:
         batch.size,
         batch.at_ms,
         round=batch.round,
+        earlier_attempts=batch.attempts,
     )
     queues.send(QUEUE, [Work(head.as_json(), body)])
     batches.record(batch, None)

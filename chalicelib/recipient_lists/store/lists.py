@@ -8,7 +8,8 @@ Access patterns of ``config``:
 The leases on a list are kept in its partition (``core.leases``), its recipients in the bucket
 (``store.contents``). A replacement writes a new version of the recipients, makes the record name
 it, on the condition that nobody changed or leased the list meanwhile, and then removes the
-old version.
+old version. A list that is deleted while transmissions wait for it is kept for them
+(``store.deleted``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from chalicelib.core.errors import resource_conflict
 from chalicelib.core.leases import Lease, Record
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.recipient_lists.store import contents
+from chalicelib.recipient_lists.store import contents, deleted
 
 Json = dict[str, Any]
 
@@ -90,14 +91,23 @@ def change(
 
 
 def delete(account_id: int, list_id: str) -> bool:
-    """Delete a list; return ``False`` if there is none. Raises 409 with code 1602 as above."""
+    """Delete a list; return ``False`` if there is none. Raises 409 with code 1602 as above.
+
+    Transmissions that wait for it still find its recipients, with ``deleted.get``.
+    """
 
     def attempt() -> bool:
         old = _get_unused(account_id, list_id)
         if old is None:
             return False
+        holders = leases.holders(_record(account_id, list_id))
+        if holders:
+            deleted.keep(old, holders)
         _config.delete(*_key(account_id, list_id), **leases.unchanged(old.revision))
-        contents.remove(contents.version_of(old))
+        if not holders:
+            contents.remove(contents.version_of(old))
+        for holder in holders:
+            release_lease(account_id, list_id, holder)
         return True
 
     return retry_conflicts(attempt)
@@ -171,6 +181,7 @@ def _to_item(recipient_list: RecipientList) -> Item:
         "count": recipient_list.count,
         "parts": recipient_list.parts,
         "stamp": dynamo.draw_revision(),
+        "identity": recipient_list.identity,
     }
 
 
@@ -185,4 +196,5 @@ def _from_item(item: Item) -> RecipientList:
         description=item["description"],
         attributes=json.loads(item["attributes"]),
         revision=item["stamp"],
+        identity=item.get("identity", ""),
     )

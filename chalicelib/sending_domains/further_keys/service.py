@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, count
 from typing import TypeVar
 
 from chalicelib.core import clock
@@ -46,15 +47,19 @@ def get(scope: Scope, domain: str, key_id: str) -> FurtherKey:
 
 
 def add(scope: Scope, domain: str, body: NewKey) -> FurtherKey:
-    """Add a key to a domain of the scope; raises 1300, 1400, 1600, and 409 for a taken name."""
+    """Add a key to a domain of the scope; raises 1300, 1400, 1600, and 409 for a taken name.
+
+    A key without a selector in the request gets one that no other key of the domain has.
+    """
     key_id = body.checked_id()
     name = get_owned(scope, domain).domain
-    further = FurtherKey(key_id, _new_key(body, name), clock.now())
+    new = FurtherKey(key_id, _new_key(body, name), clock.now())
 
     def attempt(owner: SendingDomain) -> FurtherKey:
         others = store.of_domain(name)
         if len(others) >= MOST_KEYS:
             raise bad_format(f"a sending domain has at most {MOST_KEYS} DKIM keys")
+        further = _with_free_selector(new, owner, others) if body.selector is None else new
         _check_names(owner, others, further)
         store.add(owner, further)
         return further
@@ -119,9 +124,37 @@ def _check_names(domain: SendingDomain, others: list[FurtherKey], further: Furth
     """Refuse an id or a selector that another key of the domain has."""
     if any(other.id == further.id for other in others):
         raise resource_conflict(f"'{domain.domain}' already has a DKIM key '{further.id}'")
-    keys = [other.key for other in others] + ([domain.dkim] if domain.dkim else [])
-    if any(key.selector.lower() == further.key.selector.lower() for key in keys):
-        raise resource_conflict(f"'{domain.domain}' already has a key with this selector")
+    if further.key.selector.lower() in _selectors(domain, others):
+        raise _taken_selector(domain)
+
+
+def check_selector(domain: SendingDomain) -> None:
+    """Raise 409 if a further key has the selector of the domain's own key."""
+    if domain.dkim and domain.dkim.selector.lower() in _further(store.of_domain(domain.domain)):
+        raise _taken_selector(domain)
+
+
+def _with_free_selector(
+    further: FurtherKey, domain: SendingDomain, others: list[FurtherKey]
+) -> FurtherKey:
+    first = further.key.selector
+    selectors = chain([first], (f"{first}-{number}" for number in count(2)))
+    used = _selectors(domain, others)
+    free = next(each for each in selectors if each.lower() not in used)
+    return replace(further, key=replace(further.key, selector=free))
+
+
+def _selectors(domain: SendingDomain, others: list[FurtherKey]) -> set[str]:
+    """Return the selectors of the domain's own key and of other keys, in lower case."""
+    return _further(others) | ({domain.dkim.selector.lower()} if domain.dkim else set())
+
+
+def _further(keys: list[FurtherKey]) -> set[str]:
+    return {each.key.selector.lower() for each in keys}
+
+
+def _taken_selector(domain: SendingDomain) -> ApiError:
+    return resource_conflict(f"'{domain.domain}' already has a key with this selector")
 
 
 def _change_keys(scope: Scope, domain: str, attempt: Callable[[SendingDomain], Result]) -> Result:

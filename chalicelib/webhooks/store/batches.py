@@ -99,13 +99,14 @@ def find(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
 def next_round(batch: Batch) -> Batch:
     """Return a batch as its redelivery begins.
 
-    Recording that batch ends the attempts of earlier rounds.
+    Recording that batch ends the attempts of earlier rounds, whose failures go on counting.
     """
     return Batch(
         batch.webhook_id,
         batch.batch_id,
         batch.size,
         clock.now_ms(),
+        attempts=batch.attempts,
         round=batch.round + 1,
         earlier=attempts.pack(attempts.history(batch)),
     )

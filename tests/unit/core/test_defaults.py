@@ -14,12 +14,12 @@ def set_default(account: int, subaccount: int | None, name: str, former: str | N
 
 
 def test_an_owner_has_no_default_until_one_is_set() -> None:
-    assert defaults.current("thing", 1, None) is None
+    assert defaults.of_owner("thing", 1, None) is None
     set_default(1, None, "a")
-    assert defaults.current("thing", 1, None) == "a"
-    assert defaults.current("other", 1, None) is None
-    assert defaults.current("thing", 2, None) is None
-    assert defaults.current("thing", 1, 7) is None
+    assert defaults.of_owner("thing", 1, None) == "a"
+    assert defaults.of_owner("other", 1, None) is None
+    assert defaults.of_owner("thing", 2, None) is None
+    assert defaults.of_owner("thing", 1, 7) is None
 
 
 @pytest.mark.cost
@@ -44,4 +44,4 @@ def test_a_default_changes_only_if_its_former_value_is_the_expected_one() -> Non
     with pytest.raises(TransactionFailed):
         dynamo.transact([defaults.clearing("thing", 1, None, "a")])
     dynamo.transact([defaults.clearing("thing", 1, None, "b")])
-    assert defaults.current("thing", 1, None) is None
+    assert defaults.of_owner("thing", 1, None) is None

@@ -102,3 +102,12 @@ def test_one_request_tells_whether_a_resource_is_leased() -> None:
     with aws_requests() as requests:
         assert leases.is_leased(RECORD)
     assert [each.operation for each in requests] == ["Query"]
+
+
+def test_holders_are_those_who_have_not_released_their_lease() -> None:
+    put_record()
+    leases.acquire(RECORD, lease_from_now("t1", since=60))
+    leases.acquire(RECORD, lease_from_now("t2"))
+    leases.acquire(RECORD, lease_from_now("t3"))
+    leases.release(RECORD, "t3")
+    assert leases.holders(RECORD) == ["t1", "t2"]

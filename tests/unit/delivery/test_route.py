@@ -15,7 +15,7 @@ from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
-from chalicelib.delivery.departures import Departure
+from chalicelib.delivery.departures import Departure, plan
 from chalicelib.delivery.mta_sts.service import clear_cache as clear_policies
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
@@ -24,8 +24,11 @@ from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
 from chalicelib.delivery.transports.ses import SesTransport
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
+from chalicelib.fleet import store as fleets
 from chalicelib.fleet import warmup
 from chalicelib.fleet.routing import Route
+from chalicelib.ip_pools.changes import with_changed_ip
+from chalicelib.ip_pools.request import IpChange
 from tests.fake_cloud import aws_requests
 from tests.unit.delivery.examples import UNIT, batch_of, message
 from tests.unit.delivery.scripted_server import ScriptedServer
@@ -183,6 +186,41 @@ def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
     (first,) = routes_of(batch, batch.messages[:1])
     for unit in (UNIT.deferred, UNIT.continued.deferred.deferred):
         assert routes_of(replace(batch, unit=unit), batch.messages[:1]) == [first]
+
+
+@pytest.mark.spec("2.6-t5")
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize("name", ["smtp", "mx"])
+def test_mail_waits_while_its_pool_has_no_ip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TRANSPORT", name)
+    settings.cache_clear()
+    make_pool("Fast")
+    add(an_ip(1))
+    batch = batch_by("fast", 2)
+    departures = plan(batch, batch.messages)
+    assert [each.path for each in departures.here] == ["", ""]
+    commits = UnitCommits(FileJournal(tmp_path, UNIT))
+    attempt_all(departures.here, commits, until=clock.monotonic() + 20)
+    for entry in commits.entries.values():
+        assert entry["route"] == {"ip_pool": "fast"}
+        assert entry["outcome"]["outcome"] == "retry"
+        assert entry["outcome"]["reply"] == "4.3.0 [internal] IP pool 'fast' has no sending IP"
+    assert len(commits.entries) == 2
+
+
+@pytest.mark.spec("2.6-t5")
+@pytest.mark.usefixtures("cloud")
+def test_mail_that_waits_for_its_ip_does_not_leave_by_it_from_another_pool() -> None:
+    make_pool("Fast")
+    add(an_ip(1, "fast"), an_ip(2, "fast"), an_ip(3))
+    batch = batch_by("fast", 1)
+    pending = [replace(batch.messages[0], sending_ip="192.0.2.1")]
+    assert routes_of(batch, pending)[0].sending_ip == "192.0.2.1"
+    move = IpChange(ip_pool="default")
+    fleets.change(1, lambda fleet: with_changed_ip(fleet, "192.0.2.1", move, 0))
+    assert routes_of(batch, pending)[0].sending_ip == "192.0.2.2"
 
 
 @pytest.mark.cost

@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.fleet import routing, sending_ips, store
 from chalicelib.fleet.routing import Route
-from chalicelib.ip_pools.changes import without_pool
+from chalicelib.ip_pools.changes import with_changed_ip, without_pool
+from chalicelib.ip_pools.request import IpChange
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import DAY, NOON, add, an_ip, make_pool, warming
 
@@ -76,12 +77,46 @@ def test_units_spread_over_the_ips_of_their_pool_and_each_keeps_its_own() -> Non
     }
 
 
-def test_mail_of_an_empty_or_deleted_pool_leaves_by_the_ips_of_the_default_pool() -> None:
+def test_mail_of_a_deleted_pool_leaves_by_the_ips_of_the_default_pool() -> None:
     make_pool("Fast")
     add(an_ip(1))
-    assert ways("fast") == {("default", "1"): 100}
     store.change(1, lambda fleet: without_pool(fleet, "fast"))
     assert ways("fast") == {("default", "1"): 100}
+
+
+@pytest.mark.spec("2.6-t5")
+def test_mail_of_a_pool_that_has_lost_its_ips_leaves_by_no_other() -> None:
+    make_pool("Spare")
+    make_pool("Fast", auto_warmup_overflow_pool="spare")
+    add(an_ip(1), an_ip(2, "spare"))
+    assert routing.choose(1, "fast", NOON, 2) == [Route("fast", closed=True)] * 2
+    assert routing.first_container(1, "fast", key="") == ""
+    add(an_ip(3, "fast"))
+    assert ways("fast") == {("fast", "3"): 100}
+
+
+def move(last: int, pool: str) -> None:
+    change = IpChange(ip_pool=pool)
+    store.change(1, lambda fleet: with_changed_ip(fleet, f"192.0.2.{last}", change, 0))
+
+
+def test_an_ip_is_used_again_while_its_pool_takes_the_mail() -> None:
+    make_pool("Spare")
+    make_pool("New", auto_warmup_overflow_pool="spare")
+    add(warming(1, "new"), an_ip(2, "spare"), an_ip(3))
+
+    def used_again(pool: str, last: int) -> bool:
+        route = routing.by_ip(1, pool, f"192.0.2.{last}")
+        assert route is None or route.sending_ip == f"192.0.2.{last}"
+        return route is not None
+
+    assert [used_again("new", last) for last in (1, 2, 3, 4)] == [True, True, False, False]
+    assert used_again("gone", 3)
+    move(1, "default")
+    assert not used_again("new", 1)
+    assert used_again("default", 1)
+    move(2, "default")
+    assert used_again("new", 3), "the default pool takes the place of the empty overflow pool"
 
 
 def test_mail_of_an_empty_default_pool_leaves_by_the_services_own_route() -> None:

@@ -17,7 +17,8 @@ from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.events.documentation import TYPES
-from chalicelib.generation.message import NotGenerated
+from chalicelib.fleet import store as fleets
+from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.inbound import mime
 from chalicelib.inbound.addresses import message_named_in
 from chalicelib.metrics.model import POSITION, values_of
@@ -26,7 +27,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.transmissions.sender import check_may_send
 from tests.fake_cloud import aws_requests
-from tests.unit.fleet.examples import make_pool
+from tests.unit.fleet.examples import add, an_ip, make_pool
 from tests.unit.generation.examples import (
     INJECTED,
     NAME,
@@ -59,6 +60,18 @@ def parsed(data: bytes) -> EmailMessage:
 
 def generated(recipient: Any = TO, **fields: Any) -> EmailMessage:
     return parsed(generator(**fields).generate(0, recipient).data)
+
+
+def by_pool(pool: str, requested: str | None, subaccount_id: int | None = None) -> Generator:
+    """Return a generator of mail that was accepted for a pool, which the client may have named."""
+    domains.change(NAME, lambda before: replace(before, shared_with_subaccounts=True))
+    options = {} if requested is None else {"ip_pool": requested}
+    return generator(
+        options=OPTIONS | {"ip_pool": pool},
+        requested={"options": options},
+        subaccount_id=subaccount_id,
+        content=INLINE,
+    )
 
 
 class TestIdentity:
@@ -111,6 +124,7 @@ class TestIdentity:
 
 class TestEvents:
     def test_an_event_has_the_fields_that_all_messages_share(self) -> None:
+        make_pool("fast")
         chunk_generator = generator(
             subaccount_id=7,
             campaign_id="spring",
@@ -400,9 +414,47 @@ class TestFailures:
         assert event["type"] == "generation_rejection"
         assert "suspended" in event["reason"]
 
+    @pytest.mark.spec("2.6-t5")
+    def test_mail_of_a_pool_that_has_lost_its_ips_is_rejected(self) -> None:
+        make_pool("fast")
+        add(an_ip(1))
+        number = make_subaccount(ip_pool="fast").id
+        event = failure(by_pool("fast", None, number), TO)
+        assert event["type"] == "generation_rejection"
+        assert event["reason"] == ("550 5.7.1 [internal] ip_pool: pool 'fast' has no sending IP")
+        assert failure(by_pool("fast", "fast"), TO)["reason"] == event["reason"]
+        add(an_ip(2, "fast"))
+        assert by_pool("fast", None, number).generate(0, TO)
+
+    @pytest.mark.spec("2.6-t5")
+    def test_mail_leaves_by_the_pool_that_its_subaccount_has_now(self) -> None:
+        for name in ("fast", "slow"):
+            make_pool(name)
+        number = make_subaccount(ip_pool="slow").id
+        mail = by_pool("fast", None, number)
+        assert mail.generate(0, TO)
+        assert mail.event["ip_pool"] == "slow"
+        for requested in ("fast", "default"):
+            event = failure(by_pool(requested, requested, number), TO)
+            assert event["type"] == "generation_rejection"
+            assert "the subaccount sends by pool 'slow' only" in event["reason"]
+            assert by_pool(requested, requested, number).event["ip_pool"] == requested
+
+    @pytest.mark.spec("2.6-t5")
+    def test_a_subaccount_whose_pool_does_not_exist_sends_by_no_other(self) -> None:
+        number = make_subaccount(ip_pool="gone").id
+        for requested in (None, "default"):
+            assert "'gone'" in failure(by_pool("default", requested, number), TO)["reason"]
+
+    def test_mail_of_a_deleted_pool_leaves_by_the_default_pool(self) -> None:
+        mail = by_pool("gone", "gone")
+        assert mail.generate(0, TO)
+        assert mail.event["ip_pool"] == "default"
+
     @pytest.mark.cost
     def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
-        check_may_send(1, None)  # each chunk reads it ahead
+        check_may_send(1, None)  # each chunk reads this ahead
+        fleets.get_cached(1)
         transmission = generator(content=INLINE | {"from": "a@{{n}}"})
         with aws_requests() as requests:
             for index in range(4):

@@ -52,7 +52,11 @@ def test_a_filter_finds_half_a_surrogate_pair_as_it_was_counted() -> None:
     assert mail_values[POSITION["campaign"]] == "a?"
 
 
-@pytest.mark.parametrize("text", ["x", "-1", "1,two"])
+def test_a_subaccount_is_the_same_with_leading_zeros() -> None:
+    assert read_simple({"subaccounts": "07"}) == read_simple({"subaccounts": "7"})
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "1,two", "٧", "1" * 5000])
 def test_a_subaccount_that_is_not_a_number_is_refused(text: str) -> None:
     with pytest.raises(ApiError, match="subaccounts"):
         read_simple({"subaccounts": text})

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from chalicelib.core.errors import ApiError
@@ -9,11 +11,11 @@ from chalicelib.sending_domains import lookup, store
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
-from chalicelib.sending_domains.model import DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain, with_status
 from tests.fake_cloud import aws_requests
 from tests.unit.refusals import refusal
 from tests.unit.sending_domains.accounts import create_account
-from tests.unit.sending_domains.examples import KEY, domain
+from tests.unit.sending_domains.examples import KEY, VERIFIED, domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -129,18 +131,34 @@ def test_bounces_go_to_the_services_own_domain_when_there_is_no_default() -> Non
 
 @pytest.mark.spec("2.5-r5")
 @pytest.mark.spec("2.5-t7")
-def test_bounces_go_to_the_default_of_the_sender_then_to_a_shared_one_of_the_account() -> None:
+def test_bounces_go_to_the_senders_own_default() -> None:
     store.create(domain("main.test", is_default_bounce_domain=True, shared_with_subaccounts=True))
     store.create(domain("sub.test", subaccount_id=7, is_default_bounce_domain=True))
     assert bounce_domain_for(1, None) == "main.test"
     assert bounce_domain_for(1, 7) == "sub.test"
-    assert bounce_domain_for(1, 8) == "main.test"
     assert bounce_domain_for(2, None) == settings().system_domain
 
 
-def test_subaccounts_do_not_use_a_default_that_is_not_shared() -> None:
-    store.create(domain("main.test", is_default_bounce_domain=True))
+@pytest.mark.spec("2.5-t7")
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_subaccount_does_not_use_the_default_of_the_primary_account(shared: bool) -> None:
+    main = domain("main.test", is_default_bounce_domain=True, shared_with_subaccounts=shared)
+    store.create(main)
     assert bounce_domain_for(1, 7) == settings().system_domain
+    assert bounce_domain_for(1, 7, sending=main) == settings().system_domain
+
+
+@pytest.mark.spec("2.5-t7")
+@pytest.mark.parametrize("reason", ["cname", "block"])
+def test_a_default_that_takes_no_bounces_is_not_used_until_it_does_again(reason: str) -> None:
+    bad = {"cname": {"cname_status": "invalid"}, "block": {"compliance_status": "blocked"}}[reason]
+    store.create(domain(is_default_bounce_domain=True))
+    for changes, expected in ((bad, settings().system_domain), (asdict(VERIFIED), NAME)):
+        after = store.change(NAME, lambda before, c=changes: with_status(before, **c))
+        assert after is not None
+        assert after.is_default_bounce_domain
+        assert bounce_domain_for(1, None) == expected
+        assert bounce_domain_for(1, None, sending=after) == expected
 
 
 @pytest.mark.cost

@@ -96,7 +96,7 @@ def test_a_dkim_record_proves_ownership_at_the_domain_or_above(
 
 @pytest.mark.spec("2.5-r5")
 @pytest.mark.spec("2.5-t7")
-def test_a_domain_without_valid_cname_and_mx_takes_no_bounces_and_is_no_default() -> None:
+def test_a_domain_without_valid_cname_and_mx_takes_no_bounces_and_stays_the_default() -> None:
     sending_domain = domain(is_default_bounce_domain=True)
     assert sending_domain.takes_bounces
     assert with_status(sending_domain, dkim_status="invalid").is_default_bounce_domain
@@ -105,4 +105,13 @@ def test_a_domain_without_valid_cname_and_mx_takes_no_bounces_and_is_no_default(
     assert moved.is_default_bounce_domain
     without_cname = with_status(sending_domain, cname_status="invalid")
     assert not without_cname.takes_bounces
-    assert not without_cname.is_default_bounce_domain
+    assert without_cname.is_default_bounce_domain
+
+
+@pytest.mark.spec("2.5-t7")
+def test_the_default_of_an_owner_is_that_of_no_other() -> None:
+    primary = domain(is_default_bounce_domain=True, shared_with_subaccounts=True)
+    own = domain(is_default_bounce_domain=True, subaccount_id=7)
+    owners = [(1, None), (1, 0), (1, 7), (1, 8), (2, None)]
+    assert [primary.is_default_of(*owner) for owner in owners] == [True, True, False, False, False]
+    assert [own.is_default_of(*owner) for owner in owners] == [False, False, True, False, False]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import defaults, due
+from chalicelib.core import due
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
@@ -14,7 +14,7 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import recheck, store
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
-from chalicelib.sending_domains.lookup import check_usable
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.recheck import reverify_due
 from tests.fake_cloud import aws_requests
@@ -117,12 +117,12 @@ def test_a_domain_cannot_send_from_the_loss_of_its_records_until_they_are_back(
     zone.set(NAME, ("CNAME", "elsewhere.test"))
     assert reverify_due(NOW) == {"lost": 1}
     assert not may_send()
-    assert not load().is_default_bounce_domain
-    assert defaults.current(store.BOUNCE, 1, None) is None
+    assert bounce_domain_for(1, None) == settings().system_domain
     assert load().unverified_since == NOW
     assert reverify_due(NOW + HOUR) == {"unverified": 1}
     zone.set(NAME, ("CNAME", SYSTEM))
     assert reverify_due(NOW + 2 * HOUR) == {"regained": 1}
+    assert bounce_domain_for(1, None) == NAME, "it has been the default all the time"
     assert may_send()
     assert load().unverified_since == 0
     assert load().check_ms == int((NOW + 2 * HOUR + DAY) * 1000)

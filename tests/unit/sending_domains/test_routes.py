@@ -167,6 +167,28 @@ def test_the_list_is_narrowed_by_each_filter(query: dict[str, str], names: list[
     assert list_names(**query) == names
 
 
+@pytest.mark.spec("2.5-t7")
+def test_a_subaccount_sees_its_own_default_bounce_domain_only() -> None:
+    store.create(domain("a.test", is_default_bounce_domain=True, shared_with_subaccounts=True))
+    store.create(domain("b.test", is_default_bounce_domain=True, subaccount_id=7))
+
+    def defaults_in(part: int | None) -> list[str]:
+        query = {"is_default_bounce_domain": "true"}
+        views = results(list_domains(request(part=part, query=query)))
+        assert all(view["is_default_bounce_domain"] for view in views)
+        return [view["domain"] for view in views]
+
+    parts = (None, 0, 7, 8)
+    assert [defaults_in(part) for part in parts] == [
+        ["a.test", "b.test"],
+        ["a.test"],
+        ["b.test"],
+        [],
+    ]
+    shared = results(show_domain(request(part=7), "a.test"))
+    assert not shared["is_default_bounce_domain"]
+
+
 @pytest.mark.parametrize(
     "query",
     [{"dkim_status": "Valid"}, {"compliance_status": "pending"}, {"ownership_verified": "1"}],

@@ -15,6 +15,8 @@ from chalicelib.dkim.key_pair import read_public
 from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import service, store
 from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import create_domain, update_domain
 from chalicelib.tracking_domains import store as tracking_domains
@@ -320,6 +322,18 @@ def test_the_selector_alone_can_change(zone: Zone) -> None:
     assert (after.selector, after.public) == ("new", PAIR.public_b64)
 
 
+def test_the_selector_of_a_further_key_is_not_free(zone: Zone) -> None:
+    store.create(domain(dkim=None))
+    owner = store.get(NAME)
+    assert owner is not None
+    key = imported_key(DkimBody(private=OTHER.private_pem, selector="Two"), NAME)
+    further_keys.add(owner, FurtherKey("k1", key, 1.0))
+    zone.set(f"two._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
+    error = update_refusal(dkim={"private": PAIR.private_pem, "selector": "two"})
+    assert (error["status"], error["code"]) == (409, "1602")
+    assert load().dkim is None
+
+
 @pytest.mark.spec("2.5-r1")
 @pytest.mark.parametrize(
     ("key", "code"),
@@ -365,12 +379,12 @@ def test_the_primary_account_and_each_subaccount_have_one_default_bounce_domain(
         put(name, part=subaccount or 0, is_default_bounce_domain=True)
     flags = {name: load(name).is_default_bounce_domain for name in ("a.test", "b.test", "c.test")}
     assert flags == {"a.test": False, "b.test": True, "c.test": True}
-    assert defaults.current(store.BOUNCE, 1, None) == "b.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) == "b.test"
     put("a.test", is_default_bounce_domain=False)
-    assert defaults.current(store.BOUNCE, 1, None) == "b.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) == "b.test"
     put("b.test", is_default_bounce_domain=False)
-    assert defaults.current(store.BOUNCE, 1, None) is None
-    assert defaults.current(store.BOUNCE, 1, 7) == "c.test"
+    assert defaults.of_owner(store.BOUNCE, 1, None) is None
+    assert defaults.of_owner(store.BOUNCE, 1, 7) == "c.test"
 
 
 @pytest.mark.spec("2.5-t7")

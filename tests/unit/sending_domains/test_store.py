@@ -133,5 +133,5 @@ def test_deleting_the_default_bounce_domain_removes_the_default() -> None:
     sending_domain = store.get("mail.example.test")
     assert sending_domain is not None
     store.delete(sending_domain)
-    assert defaults.current(store.BOUNCE, 1, None) is None
+    assert defaults.of_owner(store.BOUNCE, 1, None) is None
     assert store.create(domain(is_default_bounce_domain=True))

@@ -277,6 +277,21 @@ def test_an_expired_token_and_one_of_another_mailbox_or_domain_change_nothing(
         )
 
 
+@pytest.mark.spec("2.5-t3")
+def test_the_mailbox_that_confirmed_is_named_until_another_one_confirms(outbox: Outbox) -> None:
+    def nominate(local_part: str) -> dict[str, Any]:
+        return verify(verification_mailbox_verify=True, verification_mailbox=local_part)
+
+    assert nominate("typo")["verification_mailbox"] == "typo"
+    assert nominate("real")["verification_mailbox"] == "real"
+    verify(verification_mailbox_token=outbox.mails[-1].token)
+    view = nominate("other")
+    assert outbox.mails[-1].to == f"other@{NAME}"
+    assert (view["verification_mailbox"], view["verification_mailbox_status"]) == ("real", "valid")
+    view = verify(verification_mailbox_token=outbox.mails[-1].token)
+    assert (view["verification_mailbox"], view["verification_mailbox_status"]) == ("other", "valid")
+
+
 def test_a_flag_together_with_its_token_mails_nothing(outbox: Outbox) -> None:
     verify(abuse_at_verify=True)
     token = outbox.mails[0].token

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chalicelib.core import clock
@@ -63,6 +65,17 @@ def test_the_button_verifies_once(token: str) -> None:
     assert load().may_send
     assert press_button(token)[0] == 410
     assert open_page(token)[0] == 410
+
+
+def test_a_token_of_an_earlier_version_is_for_the_mailbox_that_the_domain_names(
+    token: str,
+) -> None:
+    before = load()
+    tokens = {kind: replace(mailed, local_part="") for kind, mailed in before.tokens.items()}
+    store.save(before, replace(before, tokens=tokens))
+    assert "o&#x27;brien@mail.example.test" in open_page(token)[1]
+    assert press_button(token)[0] == 200
+    assert load().status.verification_mailbox == "o'brien"
 
 
 def test_an_expired_link_and_a_forged_link_do_not_work(token: str) -> None:

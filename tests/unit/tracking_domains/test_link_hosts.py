@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.core import config_cache
+from chalicelib.core import clock, config_cache
+from chalicelib.core.dynamo import Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import link_hosts, store
@@ -68,6 +69,67 @@ def test_links_of_mail_before_the_domain_was_deleted_work_until_somebody_else_ha
     store_tracking_domain("gone.test", account=2)
     assert not works("gone.test")
     assert works("gone.test", 2)
+
+
+def delete(owner: int | None, name: str = "moved.test") -> None:
+    assert store.delete(Scope(1, owner or 0), name)
+
+
+def test_links_go_on_working_when_another_part_of_the_account_has_the_domain() -> None:
+    parts = (7, 8, None, 9)
+    for number, part in enumerate(parts):
+        store_tracking_domain("moved.test", subaccount_id=part)
+        for earlier in parts[:number]:
+            assert works("moved.test", 1, earlier), (part, earlier)
+        delete(part)
+        for earlier in parts[: number + 1]:
+            assert works("moved.test", 1, earlier), (part, earlier)
+    assert not works("moved.test", 2)
+
+
+def test_a_part_that_never_had_a_domain_gets_no_links_at_it() -> None:
+    for part in (7, 8):
+        store_tracking_domain("moved.test", subaccount_id=part)
+        delete(part)
+    store_tracking_domain("moved.test", subaccount_id=9)
+    assert not works("moved.test", 1, 10)
+    assert not works("moved.test")
+
+
+def test_links_of_each_owner_work_for_a_year_from_its_own_deletion() -> None:
+    with moving_clock(1e9) as time:
+        store_tracking_domain("moved.test", subaccount_id=7)
+        delete(7)
+        time.passes(store.FORMER_SECONDS / 2)
+        store_tracking_domain("moved.test", subaccount_id=8)
+        delete(8)
+        time.passes(store.FORMER_SECONDS / 2)
+        assert [works("moved.test", 1, part) for part in (7, 8)] == [False, True]
+        time.passes(store.FORMER_SECONDS / 2)
+        assert not works("moved.test", 1, 8)
+
+
+def test_links_of_an_account_end_for_good_when_another_account_registers_the_name() -> None:
+    store_tracking_domain("moved.test", subaccount_id=7)
+    delete(7)
+    store_tracking_domain("moved.test", account=2)
+    assert not works("moved.test", 1, 7)
+    assert store.delete(Scope(2, None), "moved.test")
+    assert not works("moved.test", 1, 7)
+    assert works("moved.test", 2)
+    store_tracking_domain("moved.test", subaccount_id=8)
+    assert [works("moved.test", 1, part) for part in (7, 8)] == [False, True]
+
+
+def test_a_deleted_domain_of_an_earlier_version_has_one_former_owner() -> None:
+    key = {"pk": "tracking-domain#moved.test", "sk": "former"}
+    owner = {"account_id": 1, "subaccount_id": 7, "expires": int(clock.now()) + 60}
+    Table("config").put(key | owner)
+    assert works("moved.test", 1, 7)
+    store_tracking_domain("moved.test", subaccount_id=8)
+    assert works("moved.test", 1, 7)
+    delete(8)
+    assert [works("moved.test", 1, part) for part in (7, 8, 9)] == [True, True, False]
 
 
 @pytest.mark.cost

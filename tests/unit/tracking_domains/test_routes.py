@@ -108,6 +108,14 @@ def test_the_list_shows_the_domains_in_scope_that_pass_the_filters() -> None:
     assert list_names(subaccounts="0") == ["a.test", "b.test"]
     assert list_names(subaccounts="9") == []
     assert list_names(7, subaccounts="8") == []
+    assert list_names(subaccounts="007") == ["c.test"]
+
+
+@pytest.mark.parametrize("text", ["abc", "7,x", "-1", "7.0", "٧", "1" * 5000])
+def test_a_filter_by_what_is_no_subaccount_is_refused(text: str) -> None:
+    query = {"subaccounts": text}
+    error = error_of(lambda: list_tracking_domains(request(part=None, query=query)))
+    assert (error["status"], error["code"]) == (400, "1200")
 
 
 @pytest.mark.parametrize("name", ["none.test", "x" * 3000, "é" * 400, ""])
@@ -141,12 +149,12 @@ def test_each_owner_has_one_default_and_a_new_default_replaces_it() -> None:
     store_tracking_domain("c.test", subaccount_id=7)
     update("c.test", part=7, default=True)
     assert list_names(default="true") == ["b.test", "c.test"]
-    assert defaults.current(store.KIND, 1, None) == "b.test"
+    assert defaults.of_owner(store.KIND, 1, None) == "b.test"
     update("a.test", default=False)
-    assert defaults.current(store.KIND, 1, None) == "b.test"
+    assert defaults.of_owner(store.KIND, 1, None) == "b.test"
     update("b.test", default=False)
-    assert defaults.current(store.KIND, 1, None) is None
-    assert defaults.current(store.KIND, 1, 7) == "c.test"
+    assert defaults.of_owner(store.KIND, 1, None) is None
+    assert defaults.of_owner(store.KIND, 1, 7) == "c.test"
 
 
 def test_a_deleted_domain_is_not_listed_and_is_no_default() -> None:
@@ -154,6 +162,6 @@ def test_a_deleted_domain_is_not_listed_and_is_no_default() -> None:
     reply = delete_tracking_domain(request(), "a.test")
     assert (reply.status, reply.body) == (204, b"")
     assert list_names() == []
-    assert defaults.current(store.KIND, 1, None) is None
+    assert defaults.of_owner(store.KIND, 1, None) is None
     assert error_of(lambda: delete_tracking_domain(request(), "a.test"))["status"] == 404
     create({"domain": "a.test"}, account=2)

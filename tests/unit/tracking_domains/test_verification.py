@@ -55,6 +55,15 @@ def cname_in_dns(zone: Zone) -> Zone:
     return zone
 
 
+def test_a_default_that_fails_its_check_stays_the_default(cname_in_dns: Zone) -> None:
+    store_tracking_domain("main.test", default=True)
+    cname_in_dns.set("main.test", ("CNAME", "elsewhere.test"))
+    assert verify("main.test")["cname_status"] == "invalid"
+    domain = store.get("main.test")
+    assert domain is not None
+    assert domain.default
+
+
 def verify(name: str = "t.test", *, part: int = 0) -> Any:
     return results(verify_tracking_domain(request({}, part=part), name))
 

@@ -312,13 +312,14 @@ class TestCancelling:
         cancel(Scope(1, 7), FIRST)
         cancel(Scope(1, 0), "191930000000000002")
 
-    def test_a_cancelled_transmission_releases_its_list(self, time: Clock) -> None:
+    def test_a_cancelled_transmission_releases_its_list_with_its_events(self, time: Clock) -> None:
         recipients = ListRecipients(saved())
         transmission = make_transmission(start_ms=CREATED + 3_600_000, resolved=False)
         lease_list(transmission, "friends")
         submit(replace(transmission, leases=leases_on(None, recipients)), recipients, meter())
         time.now += HOUR - 661
         cancel(ACCOUNT, FIRST)
+        start_transmission(FIRST)
         time.now += 600
         lists.check_unused(1, "friends")
 

@@ -408,8 +408,42 @@ class TestLists:
         start(ID)
         assert names(chunks())[1] == ("1", ["r2@example.test"])
 
-    def test_a_transmission_whose_list_is_gone_is_cancelled(self) -> None:
+    @pytest.mark.parametrize("is_recreated", [True, False])
+    def test_each_recipient_of_a_deleted_list_gets_an_event(self, is_recreated: bool) -> None:
+        of_list(count=3)
+        change_list(2)
+        assert lists.delete(1, "friends")
+        if is_recreated:
+            saved(count=5)
+        start(ID)
+        (only,) = chunks()
+        assert [one["email"] for one in only.recipients] == [
+            "r100@example.test",
+            "r101@example.test",
+        ]
+        refusal = only.transmission.refusal
+        assert refusal["type"] == "generation_failure"
+        assert "recipient list 'friends' does not exist" in refusal["reason"]
+        record = transmissions.get(ID)
+        assert record is not None
+        assert (record.state, record.recipients) == (GENERATING, 2)
+        start(ID)
+        assert chunks() == []
+        lists.check_unused(1, "friends")
+
+    def test_a_cancelled_campaign_has_its_events_though_its_list_is_deleted(self) -> None:
         of_list()
+        record = transmissions.get(ID)
+        assert record is not None
+        assert transmissions.cancel(refuse(record, {"type": "bounce", "reason": "why"}), 3)
+        assert lists.delete(1, "friends")
+        start(ID)
+        assert [len(each.recipients) for each in chunks()] == [2, 1]
+        assert state() == CANCELLED
+
+    def test_a_transmission_whose_list_was_not_kept_is_cancelled(self) -> None:
+        of_list()
+        lists.release_lease(1, "friends", ID)
         assert lists.delete(1, "friends")
         assert usage.get(1)[0].day == 3
         for _ in range(2):

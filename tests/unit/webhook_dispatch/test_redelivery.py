@@ -4,6 +4,7 @@ from typing import NoReturn
 
 import pytest
 
+from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import redelivery
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS, history
 from chalicelib.webhooks.store import batches
@@ -29,7 +30,27 @@ def test_a_redelivery_replaces_the_remaining_attempts(world: Simulation, target:
     world.run()
     assert [post.batch_id for post in target.posts] == [batch.batch_id] * 2
     (after,) = batches.newest("w", 10)
-    assert (after.delivered, after.attempts) == (True, 0)
+    assert (after.delivered, after.attempts) == (True, 1)
+
+
+@pytest.mark.spec("3-t17")
+def test_failures_go_on_counting_and_a_redelivery_has_its_full_number_of_attempts(
+    world: Simulation, target: Target
+) -> None:
+    webhook = make_webhook(target.url)
+    failed_once(world, target)
+    target.answer = lambda _: Reply(500)
+    world.run()
+    (batch,) = batches.newest("w", 10)
+    assert batch.attempts == settings().webhook_attempts
+    with world.watched():
+        assert redelivery.redeliver(webhook, batch.batch_id)
+    (queued_batch,) = batches.newest("w", 10)
+    assert queued_batch.attempts == settings().webhook_attempts
+    world.run()
+    (after,) = batches.newest("w", 10)
+    assert (after.delivered, after.attempts) == (False, 2 * settings().webhook_attempts)
+    assert len(target.posts) == 2 * settings().webhook_attempts
 
 
 def test_a_crash_before_the_redelivery_is_queued_leaves_the_remaining_attempts(

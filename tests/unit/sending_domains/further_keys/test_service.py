@@ -14,6 +14,7 @@ from chalicelib.dkim.key_pair import public_from_private
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.sending_domains import store
+from chalicelib.sending_domains.dkim_request import default_selector
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import MOST_KEYS, FurtherKey
 from chalicelib.sending_domains.routes import (
@@ -81,6 +82,21 @@ def test_a_key_is_generated_when_the_request_has_none() -> None:
     view = results(create_key(request({"id": "k1", "dkim_key_length": 2048}), NAME))
     assert len(view["public"]) > 300
     assert view["selector"].startswith("scph")
+
+
+def test_keys_without_a_selector_get_one_that_no_other_key_has() -> None:
+    first = default_selector()
+    owner = store.get(NAME)
+    assert owner is not None
+    store.save(owner, replace(owner, dkim=DkimKey(first.upper(), NAME, "p", b"s")))
+    add("other", selector=f"{first}-3")
+    bodies = [{"id": "k1"}, {"id": "k2", "private": PAIR.private_pem}]
+    views = [results(create_key(request(body), NAME)) for body in bodies]
+    assert [view["selector"] for view in views] == [f"{first}-2", f"{first}-4"]
+    for view in views:
+        key = further_keys.find(NAME, view["selector"])
+        assert key is not None
+        assert key.key.record_name == f"{view['selector']}._domainkey.{NAME}"
 
 
 @pytest.mark.parametrize("key_id", ["a", "A-z_9", "x" * 64])

@@ -53,14 +53,14 @@ def test_a_delivery_replaces_the_failure_of_a_duplicate_with_more_attempts() -> 
     assert recorded() == TAKEN
 
 
-def test_a_new_round_starts_without_attempts_and_with_the_same_bytes() -> None:
+def test_a_new_round_goes_on_counting_attempts_and_has_the_same_bytes() -> None:
     assert batches.record(TAKEN, BODY)
     batch = batches.next_round(recorded())
-    assert (batch.round, batch.attempts, batch.delivered) == (1, 0, False)
+    assert (batch.round, batch.attempts, batch.delivered) == (1, TAKEN.attempts, False)
     assert recorded() == TAKEN
     assert batches.record(batch, None)
     assert not batches.record(replace(FAILED, attempts=9), None)
-    failed_again = replace(FAILED, attempts=1, round=1)
+    failed_again = replace(FAILED, attempts=TAKEN.attempts + 1, round=1)
     assert batches.record(failed_again, None)
     assert recorded() == failed_again
     assert batches.find("w", "b") == (failed_again, BODY)
