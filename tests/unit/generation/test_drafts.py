@@ -16,7 +16,7 @@ from chalicelib.generation.faults import RenderFault
 from chalicelib.snippets import store as snippets
 from chalicelib.snippets.request import new_snippet
 from tests.unit.generation.examples import INJECTED, no_tracking
-from tests.unit.transmissions.examples import OPTIONS, body, make_transmission
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -167,7 +167,10 @@ class TestInline:
     def test_content_can_use_the_return_path(self) -> None:
         fields = inline(text="{{return_path}}") | {"return_path": "all@b.test"}
         assert text(**fields) == "all@b.test"
-        assert text(TO | {"return_path": "one@b.test"}, **fields) == "one@b.test"
+        to = TO | {"return_path": "one@b.test"}
+        assert text(to, **fields) == "all@b.test"
+        enterprise = {"defaults": DEFAULTS | {"enterprise": True}}
+        assert text(to, **fields, **enterprise) == "one@b.test"
 
 
 class TestMessages:
