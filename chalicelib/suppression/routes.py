@@ -62,7 +62,7 @@ def find(request: Request) -> Reply:
 
 @routes.get(f"{_PATH}/summary", grant=_GRANT)
 def show_summary(request: Request) -> Reply:
-    """Return how many entries there are, in all and by source."""
+    """Return how many entries there are, by source and in total."""
     scope = request.caller.scope
     return ok(summary_view(counts.read(scope.account_id, parts_in(scope)).values()))
 
