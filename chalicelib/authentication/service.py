@@ -111,7 +111,10 @@ def _hash_of(key: str) -> str:
 
 
 def _subaccount_header(headers: Mapping[str, str]) -> str | None:
-    return next((headers[name].strip() for name in SUBACCOUNT_HEADERS if name in headers), None)
+    numbers = {headers[name] for name in SUBACCOUNT_HEADERS if name in headers}
+    if len(numbers) > 1:
+        raise invalid_params("the subaccount headers name different subaccounts")
+    return next(iter(numbers), None)
 
 
 def _identify(key_id: str, number: str | None, peer_ip: str, *, spans: bool) -> Caller:

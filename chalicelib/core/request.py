@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.core import strict_json
-from chalicelib.core.errors import UnsupportedMediaType, bad_format
+from chalicelib.core.errors import UnsupportedMediaType, bad_format, invalid_params
 from chalicelib.core.query import Query, QueryParameters
 from chalicelib.core.scope import Scope
 
 _JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
+#: Headers that are no lists, and that a request cannot do without: two values are a contradiction
+_ONE_VALUE: Final = frozenset({"authorization", "content-type", "host"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,9 @@ class Request:
 
     ``path`` is percent-encoded, without the query; ``query`` is decoded; ``headers`` have
     lower-case names; ``source_ip`` is the peer of the connection, whatever the headers say.
+
+    The different values of a repeated header are one list, with commas between them (RFC 9110 5.3).
+    A header that takes one value has no valid value then, and whoever reads it refuses it.
     """
 
     method: str = "GET"
@@ -57,13 +62,13 @@ class Request:
 
     @classmethod
     def from_event(cls, event: Mapping[str, Any]) -> Request:
-        """Read an API Gateway REST proxy event."""
+        """Read an API Gateway REST proxy event; raises 400 for headers that contradict."""
         context = event["requestContext"]
         return cls(
             method=context["httpMethod"],
             path=event.get("path") or context.get("path") or "/",
             query=QueryParameters(event.get("multiValueQueryStringParameters") or {}),
-            headers={name.lower(): text for name, text in (event.get("headers") or {}).items()},
+            headers=_headers(event),
             raw_body=_body(event),
             source_ip=(context.get("identity") or {}).get("sourceIp") or "",
             request_id=context.get("requestId") or "-",
@@ -85,6 +90,23 @@ class Request:
         if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise UnsupportedMediaType("the body must be sent without a Content-Encoding")
         return strict_json.loads(self.raw_body)
+
+
+def _headers(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers, without the blanks around their values (RFC 9110 5.5)."""
+    values: dict[str, dict[str, None]] = {}
+    for name, texts in _header_lines(event):
+        values.setdefault(name.lower(), {}).update((text.strip(" \t"), None) for text in texts)
+    for name in _ONE_VALUE & values.keys():
+        if len(values[name]) > 1:
+            raise invalid_params(f"the request has {len(values[name])} different {name} headers")
+    return {name: ", ".join(texts) for name, texts in values.items()}
+
+
+def _header_lines(event: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:
+    if lines := event.get("multiValueHeaders"):
+        return lines.items()
+    return ((name, [text]) for name, text in (event.get("headers") or {}).items())
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

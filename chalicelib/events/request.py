@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from chalicelib.core import clock
+from chalicelib.core.cursors import FIRST
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import integer
 from chalicelib.core.query import Query
@@ -48,8 +49,8 @@ def read(path: str, query: Query, binding: Any) -> PageRequest:
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
     binding = [path, binding, [query.get(name, "") for name in _BOUNDS]]
     oldest = clock.now_ms() - settings().events_retention * 1000
-    text = query.get("cursor", cursors.FIRST)
-    if text != cursors.FIRST:
+    text = query.get("cursor", FIRST)
+    if text != FIRST:
         cursor = cursors.decode(text, binding)
         window = Window(max(cursor.window.start, oldest), cursor.window.end)
         return PageRequest(path, query, binding, window, per_page, cursor.before, cursor.total)

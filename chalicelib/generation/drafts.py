@@ -15,14 +15,15 @@ from chalicelib.generation.compose import compose
 from chalicelib.generation.css import CssInliner
 from chalicelib.generation.faults import template_errors_as_faults
 from chalicelib.generation.feedback_id import feedback_id_field
-from chalicelib.generation.prebuilt import PrebuiltHeader
+from chalicelib.generation.prebuilt import OVERRIDING, PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.files import Attachment, InlineImage
+from chalicelib.mail_format.from_field import display_name, values_of
 from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.mail_format.rfc822 import Field
-from chalicelib.template_language import HTML
+from chalicelib.template_language import HTML, TemplateError
 from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import PrebuiltContent, TextPart
@@ -152,6 +153,8 @@ class PrebuiltDrafter:
         self._content = PrebuiltContent(transmission.raw, as_given=not substitute)
         self._substitution = Substitution(transmission) if substitute else None
         self._fills_bodies = fills_bodies(transmission)
+        override = transmission.override
+        self._replaced_names = {OVERRIDING[key] for key, value in override.items() if value}
         self._feedback_id = feedback_id_field(transmission)
         self.has_amp = self._content.has_amp
         self.has_markup = self._content.has_markup
@@ -159,14 +162,13 @@ class PrebuiltDrafter:
     @property
     def sender(self) -> str:
         """Return the From as the message has it."""
-        header = PrebuiltHeader(self._content.fields).overridden(self._transmission.override)
-        return header.sender.email
+        return self._overridden(self._content.fields, str).sender.email
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Fill in the header fields for a recipient; building fills in the texts."""
         fill = self._fill(recipient, env_from)
-        header = PrebuiltHeader(of_copy(self._fields(fill), recipient))
-        header = header.overridden(self._transmission.override)
+        fields = of_copy(self._fields(fill), recipient)
+        header = self._overridden(fields, lambda: self._name(fill))
 
         def build(message_id: str, tracking: MessageTracking) -> UnsignedMessage:
             fields = header.completed(
@@ -181,8 +183,7 @@ class PrebuiltDrafter:
 
     def sender_of(self, recipient: Json) -> Mailbox:
         """Fill in the From for a recipient."""
-        header = PrebuiltHeader(self._fields(self._fill(recipient), only="from"))
-        return header.overridden(self._transmission.override).sender
+        return self._overridden(self._fields(self._fill(recipient), only="from"), str).sender
 
     def subject_of(self, recipient: Json) -> str:
         """Fill in the subject for a recipient."""
@@ -193,11 +194,25 @@ class PrebuiltDrafter:
         return substitution.filling(recipient, env_from).text if substitution else None
 
     def _fields(self, fill: Fill | None, only: str | None = None) -> list[Field]:
-        """Return the header fields, filled in if the message is a template."""
+        """Return the header fields, filled in if the message is a template.
+
+        Those that the override replaces are not.
+        """
         if fill is None:
             return self._content.fields
         with template_errors_as_faults():
-            return self._content.filled_fields(fill, only)
+            return self._content.filled_fields(fill, only, self._replaced_names)
+
+    def _overridden(self, fields: list[Field], name: Callable[[], str]) -> PrebuiltHeader:
+        return PrebuiltHeader(fields).overridden(self._transmission.override, name)
+
+    def _name(self, fill: Fill | None) -> str:
+        """Return the name in the message's own From, whose address may be anything."""
+        try:
+            fields = self._content.filled_fields(fill, "from") if fill else self._content.fields
+        except (TemplateError, ValueError):
+            return ""
+        return display_name(values_of(fields, "from"))
 
     def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
         """Return the text that a part is to have: its own where nothing changes."""

@@ -86,10 +86,10 @@ class Origin:
 
         An enterprise account's own return path is kept whole (spec 2.1).
         """
-        requested = recipient.get("return_path") or self._transmission.return_path
+        requested = self._transmission.return_path_for(recipient)
         bounce_domain = self._bounce_domain(domain, requested)
         report_id = return_path.local_part(message_id, self._injected_ms)
-        if requested and self._transmission.defaults.get("enterprise"):
+        if requested and self._transmission.is_of_enterprise:
             return Envelope(
                 in_a_labels(requested) or requested, settings().system_domain, report_id
             )

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import cached_property
+from typing import Final
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation import feedback_id as feedback_id_header
@@ -20,6 +21,9 @@ from chalicelib.mail_format.from_field import from_mailbox, values_of
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.transmissions.model import Json
+
+#: The field that each key of an override replaces, in lower case
+OVERRIDING: Final = {"from": "from", "reply_to": "reply-to", "list_id": "list-id"}
 
 
 class PrebuiltHeader:
@@ -38,11 +42,14 @@ class PrebuiltHeader:
         """Return the decoded subject, empty if there is none."""
         return "".join(map(readable, values_of(self.fields, "subject")[:1]))
 
-    def overridden(self, override: Json) -> PrebuiltHeader:
-        """Return the header with ``override`` applied; raises :class:`RenderFault`."""
+    def overridden(self, override: Json, name: Callable[[], str]) -> PrebuiltHeader:
+        """Return the header with ``override`` applied; raises :class:`RenderFault`.
+
+        ``name`` returns the name of the From that it may replace.
+        """
         fields = self.fields
         if override.get("from"):
-            sender = overriding_sender(override["from"], self._name)
+            sender = overriding_sender(override["from"], name)
             fields = rfc822.replace_field(fields, mailboxes_field("From", [sender]))
         if override.get("reply_to"):
             fields = rfc822.replace_field(
@@ -77,11 +84,3 @@ class PrebuiltHeader:
         if feedback_id and not rfc822.has(fields, feedback_id_header.NAME):
             fields = rfc822.append(fields, feedback_id)
         return fields
-
-    @property
-    def _name(self) -> str:
-        """The name in the message's own From, which may be malformed."""
-        try:
-            return self.sender.name
-        except ValueError:
-            return ""

@@ -80,7 +80,7 @@ class Substitution:
             recipient_data=recipient.get("substitution_data"),
             address=recipient,
             env_from=env_from,
-            return_path=recipient.get("return_path") or transmission.return_path or None,
+            return_path=transmission.return_path_for(recipient) or None,
         )
         return Filling(self, data)
 

@@ -27,6 +27,12 @@ def from_mailbox(fields: Iterable[Field]) -> Mailbox:
     return Mailbox(email, readable(name or ""))
 
 
+def display_name(values: Iterable[str]) -> str:
+    """Return the name in a From whose address may be anything, empty if it is not one mailbox."""
+    addresses = read_addresses(values)
+    return readable(addresses[0].name or "") if len(addresses) == 1 else ""
+
+
 def values_of(fields: Iterable[Field], name: str) -> list[str]:
     """Return the unfolded values of all fields with a name, which is in lower case."""
     return [

@@ -6,6 +6,8 @@ All names are compared in lower case.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from chalicelib.mail_format.address_list import ADDRESS_FIELDS
+
 #: By RFC 5322 3.6 and RFC 2045. From is not among them: its mailboxes are counted instead
 _AT_MOST_ONCE: Final = frozenset(
     {
@@ -25,6 +27,15 @@ _NOT_THE_SENDERS: Final = NEVER_SENT | {
 def is_senders(name: str) -> bool:
     """Tell whether a sender may write this header beside content that the service builds."""
     return name.lower() not in _NOT_THE_SENDERS
+
+
+def written_value(name: str, value: str) -> str:
+    """Return the value of a field without the blanks around it; an empty one is not written.
+
+    An address list needs an address (RFC 5322 3.6), and a comma has one on both sides.
+    """
+    is_list = name.lower() in ADDRESS_FIELDS
+    return value.strip(" \t\r\n," if is_list else " \t\r\n")
 
 
 def repeated(names: Iterable[str]) -> Iterator[str]:

@@ -20,6 +20,8 @@ from chalicelib.openapi.schema import (
 )
 from chalicelib.recipient_lists.recipients import MOST_TAGS
 
+ENTERPRISE_ONLY: Final = "Enterprise accounts only; others ignore it"
+
 _ADDRESS: Final = obj("email", email=email(), name=text(), header_to=text())
 
 RECIPIENT: Final = obj(
@@ -29,7 +31,7 @@ RECIPIENT: Final = obj(
     metadata=mapping(),
     substitution_data=mapping(),
     options=obj(open_tracking=flag(), click_tracking=flag(), initial_open=flag()),
-    return_path=text(about="Enterprise accounts only"),
+    return_path=text(about=f"Envelope sender of this recipient's message. {ENTERPRISE_ONLY}"),
 )
 RECIPIENTS: Final = array(RECIPIENT, least=1)
 

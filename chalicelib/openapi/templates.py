@@ -127,7 +127,7 @@ _VALIDATION: Final = record(
 )
 
 OPERATIONS: Final[Operations] = {
-    f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content"), refusals=(409,)),
+    f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content")),
     f"GET {_PATH}": Operation(
         results(array(record(**_SUMMARY, shared_with_subaccount=flag()))),
         parameters=(shared_parameter("draft"), _SHARED),

@@ -12,7 +12,13 @@ from chalicelib.openapi.operation import (
     results,
     with_header,
 )
-from chalicelib.openapi.recipients import ACCEPTED_COUNTS, NUM_RCPT_ERRORS, RECIPIENTS, WITH_ERRORS
+from chalicelib.openapi.recipients import (
+    ACCEPTED_COUNTS,
+    ENTERPRISE_ONLY,
+    NUM_RCPT_ERRORS,
+    RECIPIENTS,
+    WITH_ERRORS,
+)
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -55,7 +61,9 @@ _CONTENT: Final = (
 )
 _MODEL: Final = of_model(TransmissionRequest)["properties"]
 _OPTIONS: Final = _MODEL["options"]["properties"] | {
-    "start_time": nullable(moment()) | {"description": "At most 3 days from now. Without it: now"}
+    "start_time": nullable(moment()) | {"description": "At most 3 days from now. Without it: now"},
+    "skip_suppression": nullable(flag())
+    | {"description": f"Send to suppressed recipients, too. {ENTERPRISE_ONLY}"},
 }
 _BODY: Final = of_model(
     TransmissionRequest,

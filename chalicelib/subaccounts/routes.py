@@ -20,7 +20,7 @@ def list_subaccounts(request: Request) -> Reply:
     account_id, query = request.caller.account_id, request.query
     if not search.is_paginated(query):
         return ok([subaccount_view(each) for each in search.everything(account_id, query)])
-    page = search.run(account_id, search.read_query(query), query)
+    page = search.run(search.read_query(account_id, query), query)
     links = {"next": page.next_link} if page.next_link else {}
     views = [subaccount_view(each) for each in page.subaccounts]
     return ok(views, total_count=page.total, links=links)

@@ -3,18 +3,19 @@
 A page with at most one of the filters ``status``, ``ip_pool`` and ``option`` reads its list and the
 list's count: two requests, however many subaccounts there are. With a second of these filters, or
 ``name``, the rest of one list is read; with ``ids``, those subaccounts. A cursor is the position of
-the last subaccount shown, with the order and the count of the first page, signed.
+the last subaccount shown, with the count of the first page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
-from chalicelib.core import signing
+from chalicelib.core import cursors
+from chalicelib.core.cursors import FIRST, BadCursor
 from chalicelib.core.params import Params
 from chalicelib.core.query import comma_list, with_cursor
 from chalicelib.subaccounts import store
@@ -35,22 +36,29 @@ MOST_IDS = 1000
 _LONGEST = 300
 _PATH = "/api/v1/subaccounts"
 _PURPOSE = "subaccounts cursor"
-_INITIAL = "initial"
 _PAGING = ("cursor", "per_page", "sort_by", "order", "ip_pool", "status", "name", "ids")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query. A subaccount matches if it is in all lists of ``filters``."""
+    """A query of an account. A subaccount matches if it is in all lists of ``filters``."""
 
+    account_id: int
     filters: tuple[List, ...]
     name: str
     ids: tuple[int, ...] | None
     order: str
     descending: bool
     per_page: int
-    after: str
-    total: int | None
+    after: str = ""
+    total: int | None = None
+
+    @property
+    def binding(self) -> Any:
+        """Return what cursors are bound to (JSON)."""
+        ids = None if self.ids is None else sorted(self.ids)
+        order = [self.order, self.descending]
+        return [self.account_id, sorted(self.filters), self.name, ids, order]
 
     @property
     def which(self) -> List:
@@ -82,32 +90,28 @@ def is_paginated(query: Mapping[str, str]) -> bool:
     return any(name in query for name in _PAGING)
 
 
-def read_query(query: Mapping[str, str]) -> Query:
+def read_query(account_id: int, query: Mapping[str, str]) -> Query:
     """Read the query parameters; raises 400 with every invalid one."""
     params = Params(query)
-    order = params.choice("sort_by", tuple(ORDERS)) or "created_at"
-    descending = params.choice("order", ("desc", "asc")) != "asc"
-    after, total = _read_cursor(params, query.get("cursor", _INITIAL), order, descending)
     search = Query(
+        account_id,
         filters=tuple(_filters(params)),
         name=(params.text("name", most=_LONGEST, blank=True) or "").lower(),
         ids=_ids(params, query),
-        order=order,
-        descending=descending,
+        order=params.choice("sort_by", tuple(ORDERS)) or "created_at",
+        descending=params.choice("order", ("desc", "asc")) != "asc",
         per_page=_per_page(params, query),
-        after=after,
-        total=total,
     )
     params.check()
-    return search
+    return _from_cursor(search, params, query.get("cursor", FIRST))
 
 
-def run(account_id: int, search: Query, query: Mapping[str, str]) -> Page:
+def run(search: Query, query: Mapping[str, str]) -> Page:
     """Find one page of an account's subaccounts."""
-    matching: Iterable[Subaccount] = _matching(account_id, search)
+    matching: Iterable[Subaccount] = _matching(search)
     total = search.total
     if total is None and search.is_one_list:
-        total = store.count(account_id, search.which)
+        total = store.count(search.account_id, search.which)
     elif total is None:
         matching = list(matching)
         total = len(matching)
@@ -132,12 +136,12 @@ def sending_by_pool(account_id: int, pool_id: str) -> Iterator[str]:
     return (f"subaccount {each.id}" for each in subaccounts)
 
 
-def _matching(account_id: int, search: Query) -> Iterator[Subaccount]:
+def _matching(search: Query) -> Iterator[Subaccount]:
     if search.ids is not None:
-        subaccounts: Iterable[Subaccount] = _by_ids(account_id, search, search.ids)
+        subaccounts: Iterable[Subaccount] = _by_ids(search, search.ids)
     else:
         subaccounts = store.in_list(
-            account_id,
+            search.account_id,
             search.which,
             search.order,
             descending=search.descending,
@@ -147,8 +151,9 @@ def _matching(account_id: int, search: Query) -> Iterator[Subaccount]:
     return (each for each in subaccounts if search.matches(each))
 
 
-def _by_ids(account_id: int, search: Query, ids: Sequence[int]) -> list[Subaccount]:
-    by_position = {position(each, search.order): each for each in store.get_all(account_id, ids)}
+def _by_ids(search: Query, ids: Sequence[int]) -> list[Subaccount]:
+    subaccounts = store.get_all(search.account_id, ids)
+    by_position = {position(each, search.order): each for each in subaccounts}
     positions = sorted(by_position, reverse=search.descending)
     if search.after:
         follows = str.__lt__ if search.descending else str.__gt__
@@ -188,18 +193,16 @@ def _ids(params: Params, query: Mapping[str, str]) -> tuple[int, ...] | None:
 
 def _next_link(search: Query, query: Mapping[str, str], last: Subaccount, total: int) -> str:
     last_position = position(last, search.order)
-    cursor = signing.to_token([search.order, search.descending, last_position, total], _PURPOSE)
+    cursor = cursors.encode([last_position, total], _PURPOSE, search.binding)
     return f"{_PATH}?{urlencode(with_cursor(query, cursor))}"
 
 
-def _read_cursor(params: Params, cursor: str, *sorting: Any) -> tuple[str, int | None]:
-    if cursor == _INITIAL:
-        return "", None
+def _from_cursor(search: Query, params: Params, cursor: str) -> Query:
+    if cursor == FIRST:
+        return search
     try:
-        *sorted_by, after, total = signing.from_token(cursor, _PURPOSE)
-    except signing.BadSignature:
-        sorted_by = []
-    if sorted_by != list(sorting):
-        params.refuse("cursor", "cursor is not one of this search", cursor)
-        return "", None
-    return after, total
+        after, total = cursors.decode(cursor, _PURPOSE, search.binding)
+    except BadCursor as fault:
+        params.refuse("cursor", str(fault), cursor)
+        params.check()
+    return replace(search, after=after, total=total)

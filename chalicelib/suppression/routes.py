@@ -21,6 +21,7 @@ from chalicelib.suppression.search_request import (
     read_position,
     read_search,
     read_types,
+    recipient_binding,
     recipient_links,
     search_links,
 )
@@ -51,8 +52,9 @@ def load(request: Request) -> Reply:
 @bare_errors(coded_only=True)
 def find(request: Request) -> Reply:
     """Return one page of a search, ordered by time of update."""
-    search, _ = read_search(request.query)
-    page = find_page(request.caller.scope, search)
+    scope = request.caller.scope
+    search = read_search(request.query, scope)
+    page = find_page(scope, search)
     return ok(
         [entry_view(entry) for entry in page.entries],
         links=search_links(_PATH, request.query, search, page),
@@ -62,7 +64,7 @@ def find(request: Request) -> Reply:
 
 @routes.get(f"{_PATH}/summary", grant=_GRANT)
 def show_summary(request: Request) -> Reply:
-    """Return how many entries there are, in all and by source."""
+    """Return how many entries there are, by source and in total."""
     scope = request.caller.scope
     return ok(summary_view(counts.read(scope.account_id, parts_in(scope)).values()))
 
@@ -81,13 +83,15 @@ def put_entry(request: Request, recipient: str) -> Reply:
 @bare_errors(coded_only=True)
 def show_recipient(request: Request, recipient: str) -> Reply:
     """Return the entries of a recipient, the one updated last first; 404 if there are none."""
+    scope = request.caller.scope
     types, paging = read_types(request.query), read_paging(request.query)
-    after = read_position(paging)
-    page = recipient_page(request.caller.scope, recipient, types, paging, after)
+    binding = recipient_binding(scope, recipient, types)
+    after = read_position(paging, binding)
+    page = recipient_page(scope, recipient, types, paging, after)
     path = f"{_PATH}/{quote(recipient, safe='@')}"
     return ok(
         [entry_view(entry) for entry in page.entries],
-        links=recipient_links(path, request.query, page),
+        links=recipient_links(path, request.query, page, binding),
         total_count=page.total,
     )
 

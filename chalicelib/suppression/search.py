@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chalicelib.core.errors import NotFound, bad_request
 from chalicelib.core.reply import bytes_in_reply
@@ -97,7 +97,8 @@ class Search:
     """One page of a search, after ``skip`` entries or after the position ``after``.
 
     ``bounded`` says whether the span leaves anything out; ``total`` is handed on from page to page.
-    ``by_cursor`` says that a cursor can lead on from wherever the page ends.
+    ``by_cursor`` says that a cursor can lead on from wherever the page ends, and ``binding`` (JSON)
+    names the list and the filters, to which cursors are bound.
     """
 
     filters: Filters
@@ -108,6 +109,7 @@ class Search:
     after: str = ""
     total: int | None = None
     by_cursor: bool = False
+    binding: Any = None
 
 
 @dataclass(frozen=True, slots=True)

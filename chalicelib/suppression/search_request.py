@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from chalicelib.core import clock, domain_names, signing
+from chalicelib.core import clock, cursors, domain_names
+from chalicelib.core.cursors import FIRST, BadCursor
 from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import boolean, integer
 from chalicelib.core.query import Query, comma_list, with_cursor
+from chalicelib.core.scope import Scope
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
 from chalicelib.suppression.search import Filters, Page, Paging, Search
 from chalicelib.suppression.store.by_time import Span, between
@@ -18,7 +22,6 @@ from chalicelib.suppression.store.by_time import Span, between
 DEFAULT_PER_PAGE = 1000
 MOST_PER_PAGE = 10_000
 MOST_BY_PAGE = 10_000
-_INITIAL = "initial"
 _SEARCH = "suppression search"
 _RECIPIENT = "suppression recipient position"
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -32,14 +35,14 @@ def read_paging(query: Query) -> Paging:
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
     cursor = query.get("cursor")
     if cursor is not None:
-        return Paging(per_page, 0, "" if cursor == _INITIAL else cursor)
+        return Paging(per_page, 0, "" if cursor == FIRST else cursor)
     page = integer(query, "page", 1, 1, MOST_BY_PAGE)
     if page > 1 and page * per_page > MOST_BY_PAGE:
         raise bad_request(f"page works up to {MOST_BY_PAGE} results; use cursor beyond them")
     return Paging(per_page, (page - 1) * per_page, None)
 
 
-def read_search(query: Query) -> tuple[Search, Paging]:
+def read_search(query: Query, scope: Scope) -> Search:
     """Read a search and the page of it; raises 400."""
     filters, paging = _read_filters(query), read_paging(query)
     newest_first = _sort(query) == "desc"
@@ -49,34 +52,49 @@ def read_search(query: Query) -> tuple[Search, Paging]:
     # The API's times are in seconds, so both bounds include the whole second
     last_ms = (clock.now_ms() if to_ms is None else to_ms) // _SECOND_MS * _SECOND_MS + 999
     span, after, total = between(from_ms or 0, last_ms, newest_first=newest_first), "", None
+    binding = [*_part(scope), asdict(filters), from_ms, to_ms, newest_first]
     if paging.cursor:
-        low, high, after, total = _open(paging.cursor, _SEARCH)
+        low, high, after, total = _open(paging.cursor, _SEARCH, binding)
         span = Span(low, high, newest_first)
-    bounded = from_ms is not None or to_ms is not None
-    by_cursor = paging.cursor is not None
-    search = Search(filters, span, bounded, paging.per_page, paging.skip, after, total, by_cursor)
-    return search, paging
+    return Search(
+        filters,
+        span,
+        bounded=from_ms is not None or to_ms is not None,
+        per_page=paging.per_page,
+        skip=paging.skip,
+        after=after,
+        total=total,
+        by_cursor=paging.cursor is not None,
+        binding=binding,
+    )
 
 
 def search_links(path: str, query: Query, search: Search, page: Page) -> list[dict[str, str]]:
     """Return the links of a page of a search; there are none without a cursor in the query."""
     if "cursor" not in query:
         return []
-    cursor = [search.span.low, search.span.high, page.last, page.total]
-    return _links(path, query, _SEARCH, cursor if page.last else None)
+    position = [search.span.low, search.span.high, page.last, page.total] if page.last else []
+    return _links(path, query, _SEARCH, position, search.binding)
 
 
-def read_position(paging: Paging) -> str:
+def recipient_binding(scope: Scope, recipient: str, types: Collection[str]) -> Any:
+    """Return what the cursors of a list of a recipient's entries are bound to."""
+    return [*_part(scope), recipient.lower(), sorted(types)]
+
+
+def read_position(paging: Paging, binding: Any) -> str:
     """Read the position after which a page of a recipient's entries begins; raises 400.
 
     It is empty for the first page, and for pages that are numbered.
     """
-    return str(_open(paging.cursor, _RECIPIENT)) if paging.cursor else ""
+    return str(_open(paging.cursor, _RECIPIENT, binding)[0]) if paging.cursor else ""
 
 
-def recipient_links(path: str, query: Query, page: Page) -> list[dict[str, str]]:
+def recipient_links(path: str, query: Query, page: Page, binding: Any) -> list[dict[str, str]]:
     """Return the links of a page of a recipient's entries, as :func:`search_links` does."""
-    return _links(path, query, _RECIPIENT, page.last or None) if "cursor" in query else []
+    if "cursor" not in query:
+        return []
+    return _links(path, query, _RECIPIENT, [page.last] if page.last else [], binding)
 
 
 def read_types(query: Query) -> tuple[str, ...]:
@@ -132,17 +150,23 @@ def _time_ms(query: Query, name: str) -> int | None:
     return (aware - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _open(cursor: str, purpose: str) -> Any:
+def _part(scope: Scope) -> list[int | None]:
+    return [scope.account_id, scope.part]
+
+
+def _open(cursor: str, purpose: str, binding: Any) -> list[Any]:
     try:
-        return signing.from_token(cursor, purpose)
-    except signing.BadSignature:
-        raise bad_request("cursor must be one of this service") from None
+        return cursors.decode(cursor, purpose, binding)
+    except BadCursor as fault:
+        raise bad_request(str(fault)) from None
 
 
-def _links(path: str, query: Query, purpose: str, cursor: Any) -> list[dict[str, str]]:
-    links = [_link(path, query, "first", _INITIAL)]
-    if cursor is not None:
-        links.append(_link(path, query, "next", signing.to_token(cursor, purpose)))
+def _links(
+    path: str, query: Query, purpose: str, position: list[Any], binding: Any
+) -> list[dict[str, str]]:
+    links = [_link(path, query, "first", FIRST)]
+    if position:
+        links.append(_link(path, query, "next", cursors.encode(position, purpose, binding)))
     return links
 
 

@@ -35,12 +35,14 @@ def entry_view(entry: Entry) -> dict[str, Any]:
 
 
 def summary_view(tallies: Iterable[Tally]) -> dict[str, int]:
-    """Return the counts by source as the summary shows them; the total is of all entries."""
+    """Return the counts by source as the summary shows them, and the total of these (spec 2.9).
+
+    Those of revoked consent hold no mail back and are not counted: a recipient who opts out has one
+    beside the entry that does.
+    """
     numbers = dict.fromkeys((n for s, n in SOURCES.items() if s != TRACKING_CONSENT_REVOKED), 0)
-    total = 0
     for tally in tallies:
-        total += tally.total()
         for (_, source), number in tally.items():
             if SOURCES[source] in numbers:
                 numbers[SOURCES[source]] += number
-    return numbers | {"total": total}
+    return numbers | {"total": sum(numbers.values())}

@@ -8,11 +8,12 @@ filled in. All other parts stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.mail_format import armor, mime_tree, rfc822, text_parts
+from chalicelib.mail_format.header_rules import written_value
 from chalicelib.mail_format.rfc822 import Field, MessageError
 from chalicelib.mail_format.seven_bit import seven_bit
 from chalicelib.mail_format.signed_parts import is_sealed
@@ -85,15 +86,22 @@ class PrebuiltContent:
         texts = [(t, fill(t.source, t.kind)) for t in self.texts if t.has_tag]
         return self.assembled(fields, texts)
 
-    def filled_fields(self, fill: _Fill, only: str | None = None) -> list[Field]:
+    def filled_fields(
+        self, fill: _Fill, only: str | None = None, besides: Container[str] = ()
+    ) -> list[Field]:
         """Return the header fields with ``fill`` applied to those that have a tag.
 
-        ``only``: the name, in lower case, of those to which it is applied.
+        One that becomes empty is left out, but for Subject: no other may be empty (RFC 5322 3.6).
+        ``only`` is the name of the fields to which it is applied, and ``besides`` has those to
+        which it is not, in lower case.
         """
-        return [
-            _filled_field(field, fill) if only in (None, field[0]) else field
+        fields = (
+            _filled_field(field, fill)
+            if only in (None, field[0]) and field[0] not in besides
+            else field
             for field in self.fields
-        ]
+        )
+        return [field for field in fields if field]
 
     def assembled(self, fields: Sequence[Field], texts: Sequence[tuple[TextPart, str]]) -> bytes:
         """Return the message with these header fields, and with other texts in some parts.
@@ -135,10 +143,11 @@ def _is_template(field: Field) -> bool:
     return name not in _HOW_TO_READ and source_of(name, raw) is not None
 
 
-def _filled_field(field: Field, fill: _Fill) -> Field:
+def _filled_field(field: Field, fill: _Fill) -> Field | None:
     name, raw = field
     source = None if name in _HOW_TO_READ else source_of(name, raw)
     if source is None:
         return field
     label = raw.partition(b":")[0].decode()
-    return name, field_of(label, fill(source, header(label)))
+    value = written_value(name, fill(source, header(label)))
+    return (name, field_of(label, value)) if value or name == "subject" else None

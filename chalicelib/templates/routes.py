@@ -10,8 +10,8 @@ from chalicelib.core.errors import (
     ApiError,
     Forbidden,
     NotFound,
-    resource_conflict,
     resource_not_found,
+    template_exists,
 )
 from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
@@ -41,7 +41,7 @@ def create_template(request: Request) -> Reply:
     scope = request.caller.scope
     template_id, fields, content = read_new(request.json(), scope)
     if not records.create(new_template(scope, template_id, fields), content):
-        raise _exists(template_id)
+        raise template_exists(f"template '{template_id}' already exists")
     return ok({"id": template_id})
 
 
@@ -163,7 +163,3 @@ def _not_owned(scope: Scope, template_id: str) -> ApiError:
 
 def _unknown(template_id: str) -> ApiError:
     return resource_not_found(f"template '{template_id[:80]}' does not exist")
-
-
-def _exists(template_id: str) -> ApiError:
-    return resource_conflict(f"template '{template_id}' already exists")

@@ -125,7 +125,8 @@ def _find_sender(transmission: Transmission, content: ResolvedContent) -> Sender
     """Return the sender, who must be allowed to use the From domain of the content."""
     # Read first, as this refuses a malformed message even where its From does not count
     content_sender = content.sender
-    domain = from_domain(transmission.override.get("from") or content_sender)
+    override_sender = transmission.override.get("from")
+    domain = from_domain(override_sender or content_sender, is_template=not override_sender)
     return find_sender(
         transmission.account_id,
         transmission.subaccount_id,

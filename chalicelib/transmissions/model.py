@@ -107,6 +107,16 @@ class Transmission:
             return SYSTEM_ACCOUNT, None
         return self.account_id, self.subaccount_id
 
+    @property
+    def is_of_enterprise(self) -> bool:
+        """Tell whether the account was an enterprise one when the transmission was accepted."""
+        return bool(self.defaults.get("enterprise"))
+
+    def return_path_for(self, recipient: Json) -> str:
+        """Return the requested envelope sender; only enterprise accounts have one a recipient."""
+        own: str = recipient.get("return_path", "") if self.is_of_enterprise else ""
+        return own or self.return_path
+
     def pack(self) -> bytes:
         """Return the whole transmission as bytes."""
         head = {name: getattr(self, name) for name in self.__slots__ if name != "raw"}

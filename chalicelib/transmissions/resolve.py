@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from chalicelib.ab_tests.assignment import assign, find_test, foresee
 from chalicelib.ab_tests.model import AbTest
@@ -25,6 +26,8 @@ from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
+
+_ENTERPRISE_ONLY: Final = ("skip_suppression",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,8 @@ def options_in_force(options: Json, template: Mapping[str, bool], account: Json)
     """Return every option with its value in force.
 
     ``options`` are the transmission's own; ``template`` holds those of its template, and
-    ``account`` the account's choices (``Sender.defaults``).
+    ``account`` the account's choices (``Sender.defaults``). Those of enterprise accounts only are
+    left out for others, as they ignore fields that they do not have (spec 1.5).
     """
 
     def value_of(name: str, default: bool) -> bool:
@@ -225,8 +229,9 @@ def options_in_force(options: Json, template: Mapping[str, bool], account: Json)
     opens = may_open and value_of("open_tracking", account["tracking"])
     initial = opens and account["initial_open"]
     clicks = account["tracks_clicks"] and value_of("click_tracking", account["tracking"])
+    unavailable = () if account.get("enterprise") else _ENTERPRISE_ONLY
     return {
-        **options,
+        **{name: value for name, value in options.items() if name not in unavailable},
         "open_tracking": opens,
         "click_tracking": clicks,
         "initial_open": may_open and value_of("initial_open", initial),

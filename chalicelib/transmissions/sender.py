@@ -194,13 +194,13 @@ def _signing_domain(transmission: Transmission, sender: Sender) -> SendingDomain
     return domains.get(settings().system_domain) if transmission.is_sandbox else sender.domain
 
 
-def from_domain(sender: str | dict[str, Any]) -> str | None:
+def from_domain(sender: str | dict[str, Any], *, is_template: bool = True) -> str | None:
     """Return the domain of a From, or ``None`` if a template makes it: generation checks that one.
 
     Raises 400 with code 7001 for a From without one.
     """
     email = sender if isinstance(sender, str) else sender["email"]
-    if "{{" not in email:
+    if not is_template or "{{" not in email:
         mailbox = read_mailbox(email)  # None for several: one of them may be of another's domain
         if mailbox is None:
             raise invalid_domain("No sending domain specified")

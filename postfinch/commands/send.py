@@ -98,7 +98,10 @@ def send(
     sandbox: Annotated[
         bool | None, typer.Option(rich_help_panel=_OPTIONS, help="Use the sandbox domain.")
     ] = None,
-    skip_suppression: Annotated[bool | None, typer.Option(rich_help_panel=_OPTIONS)] = None,
+    skip_suppression: Annotated[
+        bool | None,
+        typer.Option(rich_help_panel=_OPTIONS, help="Only for enterprise accounts; else ignored."),
+    ] = None,
     inline_css: Annotated[bool | None, typer.Option(rich_help_panel=_OPTIONS)] = None,
     substitutions: Annotated[
         bool | None, typer.Option(rich_help_panel=_OPTIONS, help="Evaluate {{ }} in the content.")

@@ -175,7 +175,7 @@ def _bulk(cloud: LocalCloud) -> None:
 
 
 def _search(scope: Scope, query: dict[str, str]) -> search.Page:
-    return search.find_page(scope, read_search(query)[0])
+    return search.find_page(scope, read_search(query, scope))
 
 
 def _total() -> int:

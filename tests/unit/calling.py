@@ -33,10 +33,13 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One caller: a key, the headers of every request and the address it comes from."""
+    """One caller: a key, the headers of every request and the address it comes from.
+
+    A header with a list of values is repeated.
+    """
 
     key: str
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str | list[str]] = field(default_factory=dict)
     source_ip: str = "192.0.2.1"
 
     def on_behalf_of(self, subaccount: object, header: str = "X-SVC-SUBACCOUNT") -> Client:

@@ -1,5 +1,8 @@
 """Read HTTP/1.1 with httptools, also from clients that offer to change to another protocol.
 
+A request that is no valid HTTP gets 400, with a body like that of other errors. That includes one
+without exactly one ``Host`` (RFC 9112 3.2): who reads another of two would act for another site.
+
 ``java.net.http.HttpClient`` offers HTTP/2 (``Upgrade: h2c``) with each request by ``http``. A
 server may ignore that (RFC 9110 7.8), but the parser takes what follows the headers for the other
 protocol, so the request would lose its body. Here it is parsed again, without the offer.
@@ -7,11 +10,25 @@ protocol, so the request would lose its body. Here it is parsed again, without t
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Final
+
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from infrastructure.local.gateway.replies import error_body
+
 _CLOSING_SECONDS = 0.5
 _OFFER = (b"upgrade", b"http2-settings")
+# RFC 3986 3.2.2 and 3.2.3
+_HOST: Final = re.compile(
+    rb"(?:\[[0-9A-Za-z:.]+\]|[0-9A-Za-z\-._~%!$&'()*+,;=]*)(?::[0-9]*)?", re.ASCII
+)
+
+
+class MalformedRequest(Exception):
+    """The request is no valid HTTP; the text says why."""
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -33,9 +50,14 @@ class HttpProtocol(HttpToolsProtocol):
         if is_idle and self.scheme == "https":
             self.loop.call_later(_CLOSING_SECONDS, self.transport.abort)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header, without the blanks around its value (RFC 9110 5.5)."""
+        super().on_header(name, value.strip(b" \t"))
+
     def on_headers_complete(self) -> None:
         """Start to handle a request, unless it will be parsed again."""
         if not self._is_offer():
+            self._check_host()
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -47,12 +69,34 @@ class HttpProtocol(HttpToolsProtocol):
         """Return what remains to be parsed."""
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
+        except httptools.HttpParserError as error:
+            fault = error.__context__
+            is_ours = isinstance(fault, MalformedRequest)
+            self.send_400_response(str(fault) if is_ours else "the request is no valid HTTP/1.1")
         except httptools.HttpParserUpgrade as upgrade:
             if self._is_offer():
                 return self._without_offer() + data[upgrade.args[0] :]
         return b""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request and close the connection, as nobody knows where the next one begins."""
+        body = json.dumps(error_body(msg)).encode()
+        head = (
+            "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _check_host(self) -> None:
+        """Raise :class:`MalformedRequest` unless there is one ``Host``, and it names a host."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if not hosts and self.parser.get_http_version() == "1.0":
+            return
+        if len(hosts) != 1:
+            raise MalformedRequest(f"the request has {len(hosts)} Host headers, and needs one")
+        if not _HOST.fullmatch(hosts[0]):
+            raise MalformedRequest("Host is not a host name with or without a port")
 
     def _is_offer(self) -> bool:
         return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)

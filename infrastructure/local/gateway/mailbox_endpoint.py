@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from chalicelib.core import cursors
+from chalicelib.core.cursors import FIRST, BadCursor
 from infrastructure.local.gateway import hostile_content
 from infrastructure.local.gateway.local_api import (
     LocalError,
@@ -35,6 +38,7 @@ PREFIX = "/local/mailbox"
 DEFAULT_LIMIT = 100
 MOST_LISTED = 10_000
 MOST_DETAILED = 500
+_FILTERS = ("to", "from", "subject", "subaccount", "q")
 # How long one request works out details that a search needs
 SEARCH_SECONDS = 1.0
 
@@ -69,7 +73,7 @@ class MailboxEndpoint:
         most = MOST_DETAILED if has_details else MOST_LISTED
         limit = whole_number(query, "limit", DEFAULT_LIMIT, most)
         conditions = _conditions(query)
-        before, since = query.get("cursor"), None
+        before, since = _position(query), None
         if any(each.needs_details for each in conditions):
             since = self._detailer.complete(before, SEARCH_SECONDS)
         rows = self._mailbox.index.search(conditions, limit, before, since)
@@ -77,7 +81,7 @@ class MailboxEndpoint:
         return results(
             self.entries(rows) if has_details else [entry_of(row) for row in rows],
             counts=self.counts(),
-            links={"next": f"{PREFIX}?{urlencode({**query, 'cursor': end})}"} if end else {},
+            links={"next": _link(query, end)} if end else {},
         )
 
     def flag_all(self, request: LocalRequest) -> LocalReply:
@@ -205,6 +209,29 @@ def _conditions(query: Any) -> list[Condition]:
         return conditions + conditions_of(query.get("q", ""))
     except BadQuery as error:
         raise LocalError(400, str(error)) from None
+
+
+def _position(query: Mapping[str, str]) -> str | None:
+    """Return the id before which the page begins, ``None`` for the first page."""
+    cursor = query.get("cursor", FIRST)
+    if cursor == FIRST:
+        return None
+    try:
+        message_id: str
+        (message_id,) = cursors.decode(cursor, PREFIX, _filters(query))
+    except BadCursor as fault:
+        raise LocalError(400, str(fault)) from None
+    return message_id
+
+
+def _link(query: Mapping[str, str], last: str) -> str:
+    """Return the link to the page that begins before a message."""
+    cursor = cursors.encode([last], PREFIX, _filters(query))
+    return f"{PREFIX}?{urlencode({**query, 'cursor': cursor})}"
+
+
+def _filters(query: Mapping[str, str]) -> list[str]:
+    return [query.get(name, "") for name in _FILTERS]
 
 
 def _unread(request: LocalRequest) -> bool:

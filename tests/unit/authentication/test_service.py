@@ -19,6 +19,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
 from tests.unit.moving_clock import Clock, moving_clock
+from tests.unit.refusals import refusal_code
 
 SECRET = "0123456789abcdef0123456789abcdef01234567"
 KEY = ApiKey(
@@ -72,6 +73,16 @@ def test_a_primary_key_reads_the_whole_account_and_changes_the_primary_account_o
 def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Clock) -> None:
     request = Request(method=method, headers={"authorization": SECRET})
     assert authenticate(request).scope == Scope(1, 7)
+
+
+def test_headers_that_name_different_subaccounts_are_refused(time: Clock) -> None:
+    def scope(**numbers: str) -> Scope:
+        headers = {f"x-{name}-subaccount": number for name, number in numbers.items()}
+        return authenticate(Request(headers={"authorization": SECRET, **headers})).scope
+
+    assert scope(svc="7") == scope(msys="7") == scope(svc="7", msys="7") == Scope(1, 7)
+    for numbers in ({"svc": "7", "msys": "0"}, {"svc": "7, 0"}):
+        assert refusal_code(scope, **numbers) == (400, "1200")
 
 
 @pytest.mark.spec("5-r5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.core.http import App
@@ -16,19 +17,26 @@ def event(
     path: str,
     *,
     query: dict[str, list[str]] | None = None,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str | list[str]] | None = None,
     body: bytes = b"",
     request_id: str = "request-1",
     source_ip: str = "192.0.2.1",
 ) -> dict[str, Any]:
-    """Build the event that API Gateway makes of a request, with every media type binary."""
+    """Build the event that API Gateway makes of a request, with every media type binary.
+
+    A header with a list of values is repeated.
+    """
+    lines = {
+        name: [value] if isinstance(value, str) else value
+        for name, value in (headers or {}).items()
+    }
     route, parameters = app.route_table.match(path) or Match("/{proxy+}", {"proxy": path[1:]})
     return {
         "resource": route,
         "path": path,
         "httpMethod": method,
-        "headers": headers,
-        "multiValueHeaders": {name: [value] for name, value in (headers or {}).items()},
+        "headers": {name: values[-1] for name, values in lines.items()},
+        "multiValueHeaders": lines,
         "queryStringParameters": {name: texts[-1] for name, texts in (query or {}).items()},
         "multiValueQueryStringParameters": query,
         "pathParameters": parameters or None,

@@ -6,6 +6,7 @@ import pytest
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Request
+from tests.unit.refusals import refusal_errors
 
 _JSON = {"content-type": "application/json"}
 
@@ -46,6 +47,28 @@ def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
 def test_header_names_are_lower_case() -> None:
     request = Request.from_event(_event(headers={"X-SVC-SUBACCOUNT": "5"}))
     assert request.headers == {"x-svc-subaccount": "5"}
+
+
+def test_header_values_have_no_blanks_around_them() -> None:
+    request = Request.from_event(_event(multiValueHeaders={"Idempotency-Key": [" \tone \t"]}))
+    assert request.headers == {"idempotency-key": "one"}
+
+
+def test_a_repeated_header_is_one_list_of_its_different_values() -> None:
+    lines = {"X-A": ["1", "2 ", " 1"], "x-a": ["3"], "X-B": ["4", "4"]}
+    request = Request.from_event(_event(headers={"X-A": "2", "X-B": "4"}, multiValueHeaders=lines))
+    assert request.headers == {"x-a": "1, 2, 3", "x-b": "4"}
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "Content-Type", "Host"])
+def test_a_header_that_takes_one_value_is_refused_if_it_has_several(name: str) -> None:
+    status, errors = refusal_errors(
+        Request.from_event, _event(multiValueHeaders={name: ["one", "two"]})
+    )
+    assert (status, errors[0]["code"]) == (400, "1200")
+    assert name.lower() in errors[0]["description"]
+    same = Request.from_event(_event(multiValueHeaders={name: ["one", "one "]}))
+    assert same.headers == {name.lower(): "one"}
 
 
 @pytest.mark.spec("1-r2")

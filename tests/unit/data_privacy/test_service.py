@@ -19,7 +19,7 @@ from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import TYPES
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.people import make_account
-from tests.unit.suppression.examples import entries_of, entry, request
+from tests.unit.suppression.examples import entries_of, entry, request, summary
 
 ANN, BOB = "ann@x.test", "bob@x.test"
 SAVED = {"results": {"message": "Request saved."}}
@@ -132,6 +132,13 @@ def test_an_opt_out_suppresses_all_but_transactional_messages(account: int) -> N
             ("open_tracking", "Tracking Consent Revoked", "Opt-out request"),
         ]
     assert outstanding() == []
+
+
+@pytest.mark.spec("4.8-t6")
+def test_an_opt_out_counts_once_in_the_summary(account: int) -> None:
+    routes.request_to_opt_out(request(account, {"recipients": [ANN]}, part=0))
+    numbers = {name: number for name, number in summary(account).items() if number}
+    assert numbers == {"manually_added": 1, "total": 1}
 
 
 def test_an_opt_out_of_all_subaccounts_is_written_to_each_list(account: int) -> None:

@@ -16,7 +16,7 @@ from chalicelib.generation.faults import RenderFault
 from chalicelib.snippets import store as snippets
 from chalicelib.snippets.request import new_snippet
 from tests.unit.generation.examples import INJECTED, no_tracking
-from tests.unit.transmissions.examples import OPTIONS, body, make_transmission
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -60,6 +60,9 @@ def of_message(raw: bytes = RAW, *, template: bool = True, **fields: Any) -> dic
     return {"content": {}, "raw": raw, "substitute": template} | fields
 
 
+EMPTY = {"Cc": "{{none}}", "X-A": " {{none}} ", "Message-ID": "{{none}}", "Date": "\t{{none}}"}
+
+
 class TestInline:
     def test_every_part_is_rendered_for_the_recipient(self) -> None:
         fields = inline(
@@ -72,6 +75,27 @@ class TestInline:
             "<p>&lt;Zoë&gt;</p>",
         ]
         assert draft(**fields).subject == "<Zoë>"
+
+    @pytest.mark.parametrize("value", ["{{none}}", " {{none}}\t", "{{none}}, {{none}}", ","])
+    def test_a_header_that_becomes_empty_is_left_out(self, value: str) -> None:
+        fields = inline(reply_to=value, headers={"CC": value, "X-A": "{{none}}", "X-B": "1"})
+        email_message = message(**fields)
+        names = [name.lower() for name in email_message]
+        assert {"cc", "x-a", "reply-to"}.isdisjoint(names)
+        assert email_message["X-B"] == "1"
+
+    def test_date_and_message_id_that_become_empty_are_those_of_the_service(self) -> None:
+        email_message = message(**inline(headers=EMPTY))
+        assert email_message["Message-ID"].endswith("@mail.example.test>")
+        assert email_message["Date"].datetime.timestamp() == INJECTED // 1000
+        assert [*email_message.get_all("Cc", []), *email_message.get_all("X-A", [])] == []
+
+    def test_an_empty_member_of_an_address_list_is_no_part_of_the_header(self) -> None:
+        data = built(**inline(headers={"Cc": "{{none}}, c@x.test , {{none}}"}))
+        assert b"\r\nCc: c@x.test\r\n" in data
+
+    def test_a_subject_may_become_empty(self) -> None:
+        assert message(**inline(subject="{{none}}")).get_all("Subject") == [""]
 
     def test_bodies_stay_as_they_are_without_substitutions(self) -> None:
         options = OPTIONS | {"perform_substitutions": False}
@@ -143,7 +167,10 @@ class TestInline:
     def test_content_can_use_the_return_path(self) -> None:
         fields = inline(text="{{return_path}}") | {"return_path": "all@b.test"}
         assert text(**fields) == "all@b.test"
-        assert text(TO | {"return_path": "one@b.test"}, **fields) == "one@b.test"
+        to = TO | {"return_path": "one@b.test"}
+        assert text(to, **fields) == "all@b.test"
+        enterprise = {"defaults": DEFAULTS | {"enterprise": True}}
+        assert text(to, **fields, **enterprise) == "one@b.test"
 
 
 class TestMessages:
@@ -186,6 +213,22 @@ class TestMessages:
         )
         options = OPTIONS | {"perform_substitutions": False}
         assert signed in built(**of_message(raw), options=options)
+
+    def test_a_field_of_a_template_that_becomes_empty_is_left_out(self) -> None:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in EMPTY.items())
+        email_message = message(**of_message(lines.encode() + b"X-B:\r\n" + RAW))
+        assert email_message["Message-ID"].endswith("@mail.example.test>")
+        assert email_message["Date"].datetime.timestamp() == INJECTED // 1000
+        assert (email_message["Cc"], email_message["X-A"]) == (None, None)
+        assert email_message["X-B"] == ""
+
+    def test_the_subject_of_a_template_may_become_empty(self) -> None:
+        raw = b"From: a@mail.example.test\r\nSubject: {{none}}\r\n\r\nx"
+        assert message(**of_message(raw)).get_all("Subject") == [""]
+
+    def test_a_message_over_smtp_keeps_its_empty_fields(self) -> None:
+        raw = b"Cc: \r\n" + RAW
+        assert message(**of_message(raw, template=False))["Cc"] is not None
 
     def test_a_malformed_message_is_a_fault(self) -> None:
         with pytest.raises(ValueError, match="header"):

@@ -333,6 +333,16 @@ class TestEnvelope:
         assert message.sender.endswith("@bounce.test")
 
     @pytest.mark.spec("2.1-t25")
+    @pytest.mark.spec("1-r5")
+    def test_a_standard_account_ignores_the_return_path_of_a_recipient(self) -> None:
+        domains.create(domain("bounce.test"))
+        to = TO | {"return_path": "verp@nowhere.test"}
+        host = generator().generate(0, to).sender.partition("@")[2]
+        assert host == settings().system_domain
+        message = generator(return_path="anything@bounce.test").generate(0, to)
+        assert message.sender.endswith("@bounce.test")
+
+    @pytest.mark.spec("2.1-t25")
     def test_an_enterprise_account_may_name_a_return_path_for_each_recipient(self) -> None:
         make_account(2, service_level="enterprise")
         domains.create(domain("two.test", account=2, dkim=signing("two.test")))

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.faults import RenderFault
-from tests.unit.generation.test_drafts import RAW, draft, inline, message, of_message
+from tests.unit.generation.test_drafts import RAW, TO, draft, inline, message, of_message
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -70,6 +70,51 @@ class TestOverride:
         raw = sender + b"Subject: s\r\n\r\nx"
         email_message = of_message(raw, template=template) | {"override": {"from": "Bo <o@o.test>"}}
         assert message(**email_message).get_all("From") == ["Bo <o@o.test>"]
+
+    @pytest.mark.parametrize(
+        ("sender", "name"),
+        [
+            ("{{missing}}", None),
+            ("{{missing + 1}}", None),
+            ("{{missing}}@example.test", None),
+            ('"Shop, Inc" <{{missing}}>', "Shop, Inc"),
+            ("{{n}} <{{missing}}@example.test>", "Ann"),
+            ("{{missing + 1}} <a@example.test>", None),
+            ({"email": "{{missing}}", "name": "{{n}}"}, "Ann"),
+            ({"email": "{{missing + 1}}", "name": "{{n}}"}, "Ann"),
+            ({"email": "a@example.test", "name": "{{missing + 1}}"}, None),
+            ("a@example.test, b@example.test", None),
+        ],
+    )
+    def test_a_from_that_cannot_be_rendered_is_replaced(self, sender: Any, name: str) -> None:
+        override = {"override": {"from": "o@o.test"}}
+        contents = [inline(**{"from": sender})]
+        if isinstance(sender, str):
+            contents.append(of_message(f"From: {sender}\r\nSubject: s\r\n\r\nx".encode()))
+        to = TO | {"substitution_data": {"n": "Ann"}}
+        for content in contents:
+            mailbox = Mailbox("o@o.test", name or "")
+            assert draft(to, **content, **override).sender == mailbox
+            (author,) = message(to, **content, **override)["From"].addresses
+            assert (author.addr_spec, author.display_name) == ("o@o.test", name or "")
+
+    @pytest.mark.parametrize(
+        ("override", "field", "value"),
+        [
+            ({"reply_to": "r@o.test"}, "Reply-To", "r@o.test"),
+            ({"list_id": "news.o.test"}, "List-Id", "<news.o.test>"),
+        ],
+    )
+    def test_what_is_replaced_is_not_rendered(self, override: Any, field: str, value: str) -> None:
+        broken = "{{missing + 1}}"
+        contents = [
+            inline(reply_to=broken) if field == "Reply-To" else inline(headers={"list-id": broken}),
+            of_message(f"{field}: {broken}\r\n".encode() + RAW),
+        ]
+        for content in contents:
+            with pytest.raises(RenderFault):
+                draft(**content)
+            assert message(**content, override=override).get_all(field) == [value]
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_fields_without_an_override_stay(self, kind: str) -> None:

@@ -213,7 +213,7 @@ def test_a_message_gets_the_options_of_its_header() -> None:
         cc=["c@inbox.test"],
         bcc=[{"email": "b@inbox.test"}],
         archive=["z@inbox.test"],
-        options={"open_tracking": True, "transactional": True, "skip_suppression": True},
+        options={"open_tracking": True, "transactional": True, "inline_css": True},
         substitution_data={"ignored": True},
     )
     send(log_in(make_key().key), message=message)
@@ -225,8 +225,7 @@ def test_a_message_gets_the_options_of_its_header() -> None:
         "click_tracking": False,
         "initial_open": True,
         "transactional": True,
-        "skip_suppression": True,
-        "inline_css": False,
+        "inline_css": True,
         "ip_pool": "default",
     }
     assert [(each["email"], each.get("rcpt_type")) for each in chunk.recipients] == [

@@ -29,8 +29,8 @@ def summary_of_entries(account: int, *owners: int | None) -> dict[str, int]:
     """Return the summary that follows from the entries of these lists."""
     entries = [each for owner in owners for each in everything(account, owner)]
     by_source = Counter(SOURCES[each.source] for each in entries)
-    names = set(summary(account)) - {"total"}
-    return {name: by_source[name] for name in names} | {"total": len(entries)}
+    numbers = {name: by_source[name] for name in set(summary(account)) - {"total"}}
+    return numbers | {"total": sum(numbers.values())}
 
 
 @pytest.mark.cost

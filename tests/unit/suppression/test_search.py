@@ -24,7 +24,8 @@ Query = dict[str, str]
 
 
 def find(account: int, query: Query, part: int | None = None) -> Page:
-    return find_page(Scope(account, part), read_search(query)[0])
+    scope = Scope(account, part)
+    return find_page(scope, read_search(query, scope))
 
 
 def recipients(account: int, query: Query, part: int | None = None) -> list[str]:
@@ -35,9 +36,10 @@ def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[
     """Return all pages of a search, following the links."""
     pages = []
     query = query | {"cursor": "initial"}
+    scope = Scope(account, part)
     while True:
-        search, _ = read_search(query)
-        page = find_page(Scope(account, part), search)
+        search = read_search(query, scope)
+        page = find_page(scope, search)
         pages.append(page.entries)
         following = [
             each for each in search_links("/", query, search, page) if each["rel"] == "next"
@@ -179,8 +181,9 @@ def test_changes_between_pages_of_a_cursor_shift_neither_pages_nor_the_total(
     for second in range(6):
         store_at(account, second, entry(f"u{second}@x.test"))
     query = {"cursor": "initial", "per_page": "2"}
-    search, _ = read_search(query)
-    first = find_page(Scope(account, None), search)
+    scope = Scope(account, None)
+    search = read_search(query, scope)
+    first = find_page(scope, search)
     token = search_links("/", query, search, first)[1]["href"].partition("cursor=")[2]
     service.put_all(account, None, [entry("new@x.test"), entry("u1@x.test")])
     second = find(account, {"cursor": token.partition("&")[0], "per_page": "3"})
@@ -191,7 +194,7 @@ def test_changes_between_pages_of_a_cursor_shift_neither_pages_nor_the_total(
 
 def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entry]:
     """Return the entries that a search should find, by looking at all of them."""
-    filters = read_search(query)[0].filters
+    filters = read_search(query, Scope(1, part)).filters
     low, high = query.get("from", ""), query.get("to", "9")
     return sorted(
         (

@@ -68,8 +68,17 @@ def test_a_template_stored_under_such_an_id_is_still_sent(cloud: None) -> None:
 def test_an_id_is_taken_only_once(api: Api) -> None:
     api.create(name="first")
     response = api.post("/templates", {"id": "welcome", "name": "second", "content": CONTENT})
-    assert (response.status, response.codes) == (409, ["1602"])
+    assert (response.status, response.codes) == (400, ["3030"])
     assert api.get("/templates/welcome").results["name"] == "first"
+
+
+def test_an_id_belongs_to_one_owner(api: Api) -> None:
+    body = {"id": "welcome", "content": CONTENT}
+    assert api.post("/templates", body | {"shared_with_subaccounts": True}).status == 200
+    for part in (7, 8):
+        assert api.post("/templates", body, part).status == 200
+        response = api.post("/templates", body, part)
+        assert (response.status, response.codes) == (400, ["3030"])
 
 
 @pytest.mark.spec("2.3-t2")

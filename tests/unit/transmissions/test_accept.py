@@ -220,6 +220,11 @@ def test_the_domain_of_an_overriding_from_counts() -> None:
     assert refused_request(body(override={"from": {"email": other}})) == (400, "7001")
 
 
+@pytest.mark.parametrize("sender", ["{{n}}", "{{n}} <a@{{d}}>", "a@{{d}}", "nobody"])
+def test_an_overriding_from_is_an_address_because_nothing_is_substituted_in_it(sender: str) -> None:
+    assert refused_request(body(override={"from": sender})) == (400, "7001")
+
+
 RAW = "From: a@mail.example.test\nSubject: s\n\nHello {{name}}\n"
 
 
@@ -410,7 +415,11 @@ class TestLists:
         record = transmissions.get(acceptance.id)
         assert record is not None
         assert (acceptance.count, record.recipients) == (3, 3)
-        assert record.list_ref == {"id": "friends", "version": recipient_list.version}
+        assert record.list_ref == {
+            "id": "friends",
+            "version": recipient_list.version,
+            "identity": recipient_list.identity,
+        }
         assert record.transmission.leases == {"list": "friends"}
         assert record.transmission.resolved
         assert usage.get(1)[0].day == 3

@@ -184,13 +184,19 @@ def test_an_enterprise_account_tracks_over_smtp_unless_it_chose_not_to(
 
 def test_a_message_may_choose_its_options() -> None:
     options = {"open_tracking": True, "transactional": True, "inline_css": True}
-    send(options=options | {"skip_suppression": True}, campaign_id="spring", metadata={"a": 1})
+    send(options=options, campaign_id="spring", metadata={"a": 1})
     transmission = only_chunk().transmission
-    assert transmission.options == OPTIONS | options | {
-        "skip_suppression": True,
-        "click_tracking": False,
-    }
+    assert transmission.options == OPTIONS | options | {"click_tracking": False}
     assert (transmission.campaign_id, transmission.metadata) == ("spring", {"a": 1})
+
+
+@pytest.mark.parametrize("level", ["standard", "enterprise"])
+def test_only_a_message_of_an_enterprise_account_skips_suppression(level: str) -> None:
+    make_account(2, service_level=level)
+    domains.create(domain("two.test", account=2))
+    send(b"From: a@two.test\r\n\r\nx", account=2, options={"skip_suppression": True})
+    skips = only_chunk().transmission.options.get("skip_suppression", False)
+    assert skips is (level == "enterprise")
 
 
 def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:

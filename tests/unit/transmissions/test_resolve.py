@@ -122,8 +122,14 @@ class TestOptionsInForce:
         assert options["ip_pool"] == (expected or "of-sender")
 
     def test_other_options_stay_as_they_were_given(self) -> None:
-        other = {"inline_css": True, "dkim_key": "s2", "sandbox": False, "skip_suppression": True}
+        other = {"inline_css": True, "dkim_key": "s2", "sandbox": False}
         assert options_in_force(other, {}, DEFAULTS) == OPTIONS | other
+
+    def test_only_enterprise_accounts_skip_suppression(self) -> None:
+        own_options = {"skip_suppression": True}
+        assert options_in_force(own_options, {}, DEFAULTS) == OPTIONS
+        enterprise = DEFAULTS | {"enterprise": True}
+        assert options_in_force(own_options, {}, enterprise) == OPTIONS | own_options
 
 
 class TestResolvedContent:

@@ -84,6 +84,16 @@ def test_a_key_without_the_grant_is_refused() -> None:
     assert make_key(grants=["transmissions/view"]).post(PATH, body()).status == 403
 
 
+@pytest.mark.spec("4.1-r1")
+def test_different_idempotency_keys_of_one_request_are_refused() -> None:
+    def send(*keys: str) -> Response:
+        return Client(make_key().key, {"Idempotency-Key": [*keys]}).post(PATH, body())
+
+    response = send("one", "two")
+    assert (response.status, response.error["code"]) == (400, "1602")
+    assert send("one", "one ").results == send("one").results
+
+
 class Caller:
     """One caller of the routes, whose replies come with their headers."""
 

@@ -175,9 +175,9 @@ def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
     assert results(ask("GET", b"/api/v1/mirror/x", headers=forged))["source_ip"] == "192.0.2.8"
 
 
-def test_the_last_of_equal_headers_counts() -> None:
+def test_every_line_of_a_repeated_header_is_passed_on() -> None:
     result = results(ask("GET", b"/api/v1/mirror/x", headers=[(b"x-a", b"1"), (b"x-a", b"\xe9")]))
-    assert result["headers"] == {"x-a": "é"}
+    assert result["headers"] == {"x-a": "1, é"}
 
 
 @pytest.mark.parametrize("content", [b"", b"text \xc3\xa9", b"\x00\xff\xfe", bytes(range(256))])
@@ -521,6 +521,67 @@ def test_an_offer_of_another_protocol_is_ignored_and_the_body_read(
     assert received.count(b"HTTP/1.1 200 OK\r\n") == 4
     assert b"\r\n\r\nAnnHTTP/1.1" in received
     assert b"\r\n\r\n" + b"Upgrade: h2c\r\n\r\n" * 9 in received
+
+
+def _responses(port: int, lines: bytes, version: bytes = b"1.1") -> bytes:
+    """Return all that comes back for one request with these header lines, until it is closed."""
+    head = b"GET /api/v1/mirror/x HTTP/" + version + b"\r\nConnection: close\r\n"
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+        client.sendall(head + lines + b"\r\n")
+        return b"".join(iter(lambda: client.recv(10_000), b""))
+
+
+def _status(response: bytes) -> bytes:
+    return response.split()[1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"",
+        b"Host: a.test\r\nHost: a.test\r\n",
+        b"Host: a.test\r\nHost: b.test\r\n",
+        b"Host: a.test, b.test\r\n",
+        b"Host: a.test/x@b.test\r\n",
+        b"Host: \xc3\xa9.test\r\n",
+        b"Host: a.test:80:90\r\n",
+        b"Host: a.test\r\nX-A\r\n",
+        b"Host: a.test\r\nX-A : 1\r\n",
+        b"Host: a.test\r\nContent-Length: 1\r\nContent-Length: 1\r\n",
+        b"Host: a.test\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+        b"Host: a.test\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n",
+        b"Host: a.test\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    ],
+)
+def test_a_request_that_is_no_valid_http_gets_400_in_the_form_of_other_errors(
+    port: int, lines: bytes
+) -> None:
+    response = _responses(port, lines)
+    assert _status(response) == b"400"
+    head, _, body = response.partition(b"\r\n\r\n")
+    assert b"Content-Type: application/json" in head
+    assert [*json.loads(body)] == ["errors"]
+
+
+@pytest.mark.parametrize("host", [b"", b"a_b-c.test", b"192.0.2.1:8080", b"[::1]", b"[::1]:80"])
+def test_host_may_be_any_host_name_or_address_with_a_port(port: int, host: bytes) -> None:
+    assert _status(_responses(port, b"Host: " + host + b"\r\n")) == b"200"
+
+
+def test_a_request_of_http_1_0_needs_no_host_but_may_not_have_two(port: int) -> None:
+    assert _status(_responses(port, b"", b"1.0")) == b"200"
+    assert _status(_responses(port, b"Host: a\r\nHost: a\r\n", b"1.0")) == b"400"
+
+
+def test_an_offer_of_another_protocol_needs_a_host_as_well(port: int) -> None:
+    without_host = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+    assert _status(_responses(port, without_host)) == b"400"
+
+
+def test_blanks_around_a_header_value_do_not_reach_any_endpoint(port: int) -> None:
+    response = _responses(port, b"Host:\t a.test \t\r\nX-A:  1 \t \r\n")
+    headers = json.loads(response.partition(b"\r\n\r\n")[2])["results"]["headers"]
+    assert (headers["host"], headers["x-a"]) == ("a.test", "1")
 
 
 def test_the_tunnel_of_a_proxy_is_refused(port: int) -> None:

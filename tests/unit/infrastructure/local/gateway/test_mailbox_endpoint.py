@@ -140,7 +140,25 @@ def test_a_search_that_takes_long_goes_on_with_the_next_page(
     assert pages == 3  # a hundred messages at a time
 
 
-@pytest.mark.parametrize("query", ["limit=x", "limit=-1", "q=is:old", "subaccount=x"])
+@pytest.mark.parametrize(
+    "other", ["", "to=b@inbox.test", "to=a@inbox.test&q=hi", "to=a@inbox.test&subject=1"]
+)
+def test_a_cursor_leads_on_only_with_its_own_filters(box: Box, other: str) -> None:
+    for number in range(3):
+        box.add(str(number), "a@inbox.test")
+    link = box.list("to=a@inbox.test&limit=1")["links"]["next"]
+    cursor = link.partition("cursor=")[2]
+    assert len(box.list(f"to=a@inbox.test&limit=5&details=true&cursor={cursor}")["results"]) == 2
+    reply = box.client.ask("GET", f"/local/mailbox?{other}&cursor={cursor}")
+    assert (reply.status, reply.error) == (400, "cursor belongs to a search with other filters")
+
+
+def test_the_first_page_has_a_cursor_as_in_other_lists(box: Box) -> None:
+    box.add("new")
+    assert box.subjects("cursor=initial") == ["new"]
+
+
+@pytest.mark.parametrize("query", ["limit=x", "limit=-1", "q=is:old", "subaccount=x", "cursor=1"])
 def test_a_malformed_query_is_refused(box: Box, query: str) -> None:
     reply = box.client.ask("GET", f"/local/mailbox?{query}")
     assert reply.status == 400
