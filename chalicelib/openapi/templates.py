@@ -21,8 +21,10 @@ from chalicelib.openapi.schema import (
     integer,
     mapping,
     moment,
+    nullable,
     obj,
     of_model,
+    preview_data,
     record,
     text,
 )
@@ -60,6 +62,7 @@ def _body(*required: str) -> Schema:
         name=text(most=LONGEST_TEXT),
         description=text(most=LONGEST_TEXT),
         content=_TEMPLATE_CONTENT,
+        preview_data=nullable(preview_data()),
     )
 
 
@@ -133,7 +136,7 @@ OPERATIONS: Final[Operations] = {
         parameters=(shared_parameter("draft"), _SHARED),
     ),
     f"GET {_PATH}/{{template_id}}": Operation(
-        results(record(**_SUMMARY, content=_TEMPLATE_CONTENT)),
+        results(record(**_SUMMARY, content=_TEMPLATE_CONTENT, preview_data=Maybe(preview_data()))),
         parameters=(shared_parameter("draft"),),
         refusals=(422,),
     ),
