@@ -115,6 +115,11 @@ _VALIDATION: Final = record(
         record(
             name=text(about="As templates write it, such as `user.names[1]`"),
             **_NAME,
+            optional=flag()
+            | {
+                "description": "Whether the part copes with its absence: another value follows an "
+                "`or`, or an `if` asks for it first"
+            },
             missing=Maybe(
                 flag() | {"description": "Whether `substitution_data` lacks it, if there is any"}
             ),
