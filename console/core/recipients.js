@@ -1,6 +1,7 @@
 // Recipients as CSV. Columns that the API has a field for become that field, all others substitution
 // data of their name.
 import { fromCsv } from "./files.js";
+import { inWords } from "./messages.js";
 
 const ADDRESS = ["email", "address", "recipient", "e-mail"];
 const OBJECTS = ["metadata", "substitution_data", "options"];
@@ -61,7 +62,7 @@ export function badRows(errors, { recipients, lines }) {
   const places = new Map(recipients.map((each, index) => [each.address.email, lines[index]]));
   return errors.map((error) => {
     const address = /^'(.*)' is not a valid email address$/.exec(error.description ?? "")?.[1];
-    return { line: places.get(address), text: address ?? "", reason: error.description ?? error.message };
+    return { line: places.get(address), text: address ?? "", reason: inWords(error) };
   });
 }
 
