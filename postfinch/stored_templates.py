@@ -8,7 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from postfinch.http_api import Api, ApiError
-from postfinch.template_files import Item, Kind, from_api
+from postfinch.template_files import PREVIEW_DATA, Item, Kind, from_api
 
 Json = dict[str, Any]
 Action = Literal["create", "update", "publish", "delete", "unchanged"]
@@ -89,17 +89,19 @@ def _change(api: Api, item: Item, exists: bool, *, publish: bool) -> Change:
         return Change("create", item, publishes=publishes)
     remote = fetch(api, item.kind, item.id)
     changes = item.changes_from(remote)
+    if changes == [PREVIEW_DATA]:  # which is of no version
+        publishes = publishes and _differs_from_published(api, remote)
     if changes:
         return Change("update", item, changes, publishes)
-    if publishes and _differs_from_published(api, item, remote):
+    if publishes and _differs_from_published(api, remote):
         return Change("publish", item, publishes=True)
     return Change("unchanged", item)
 
 
-def _differs_from_published(api: Api, item: Item, remote: Item) -> bool:
-    if not remote.published:
+def _differs_from_published(api: Api, draft: Item) -> bool:
+    if not draft.published:
         return True
-    return bool(item.changes_from(fetch(api, item.kind, item.id, draft=False)))
+    return bool(draft.changes_from(fetch(api, draft.kind, draft.id, draft=False)))
 
 
 def _update(item: Item, change: Change) -> Json:

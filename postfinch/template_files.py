@@ -1,7 +1,8 @@
 """Keep templates and snippets as files: a folder for each, as it can live in version control.
 
 ``<id>/`` of a template and ``_snippets/<id>/`` of a snippet have the settings in ``template.json``
-or ``snippet.json``, and each part of the content in a file of its own (:data:`PARTS`).
+or ``snippet.json``, and each part of the content in a file of its own (:data:`PARTS`). Settings
+without ``preview_data`` leave the account's as it is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ PARTS = {
     "amp_html": "content.amp.html",
     "email_rfc822": "content.eml",
 }
+PREVIEW_DATA = "preview_data"
 _IN_CONTENT = ("from", "reply_to", "subject", "headers")
 _DEFAULTS: dict[Kind, Json] = {
     "template": {"description": "", "options": {}, "shared_with_subaccounts": False},
@@ -86,7 +88,7 @@ class Item:
             name
             for own, their in pairs
             for name in sorted({*own, *their})
-            if own.get(name) != their.get(name)
+            if own.get(name) != their.get(name) and (name in own or name != PREVIEW_DATA)
         ]
 
 
@@ -94,6 +96,8 @@ def from_api(kind: Kind, view: Mapping[str, Any]) -> Item:
     """Return the item that the API shows."""
     settings = {name: view.get(name) or value for name, value in _DEFAULTS[kind].items()}
     settings["name"] = view["name"]
+    if view.get(PREVIEW_DATA):
+        settings[PREVIEW_DATA] = view[PREVIEW_DATA]
     published = bool(view.get("has_published")) if kind == "template" else None
     content = _present(view["content"])
     if "mjml" in content:
@@ -208,7 +212,7 @@ def _fields(path: Path, kind: Kind) -> Json:
         raise Unreadable(Fault(path, "this is not UTF-8")) from None
     if not isinstance(fields, dict):
         raise Unreadable(Fault(path, "this must be a JSON object"))
-    names = {"name", *_DEFAULTS[kind]}
+    names = {"name", PREVIEW_DATA, *_DEFAULTS[kind]}
     if kind == "template":
         names |= {"published", *_IN_CONTENT}
     for name in fields:

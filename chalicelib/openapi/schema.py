@@ -78,6 +78,11 @@ def mapping(of: Schema = ANY) -> Schema:
     return {"type": "object", "additionalProperties": of} if of else {"type": "object"}
 
 
+def preview_data() -> Schema:
+    """Describe the data of previews, which is stored beside content."""
+    return mapping() | {"description": "Substitution data for previews, beside the content"}
+
+
 def obj(*required: str, **fields: Schema) -> Schema:
     """Describe an object with these fields, some of them required."""
     properties = {name.removesuffix("_"): each for name, each in fields.items()}

@@ -20,8 +20,10 @@ from chalicelib.openapi.schema import (
     identifier,
     integer,
     moment,
+    nullable,
     obj,
     of_model,
+    preview_data,
     record,
     text,
 )
@@ -32,7 +34,13 @@ _PATH: Final = "/api/labs/snippets"
 
 
 def _body(*required: str) -> Schema:
-    return of_model(SnippetBody, *required, id=identifier(), name=text(most=LONGEST_NAME))
+    return of_model(
+        SnippetBody,
+        *required,
+        id=identifier(),
+        name=text(most=LONGEST_NAME),
+        preview_data=nullable(preview_data()),
+    )
 
 
 _SUMMARY: Final[dict[str, Schema | Maybe]] = {
@@ -61,6 +69,7 @@ OPERATIONS: Final[Operations] = {
                 **_SUMMARY,
                 shared_with_subaccounts=flag(),
                 content=obj(html=text(), text=text(), amp_html=text()),
+                preview_data=Maybe(preview_data()),
             )
         )
     ),

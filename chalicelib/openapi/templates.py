@@ -21,8 +21,10 @@ from chalicelib.openapi.schema import (
     integer,
     mapping,
     moment,
+    nullable,
     obj,
     of_model,
+    preview_data,
     record,
     text,
 )
@@ -60,6 +62,7 @@ def _body(*required: str) -> Schema:
         name=text(most=LONGEST_TEXT),
         description=text(most=LONGEST_TEXT),
         content=_TEMPLATE_CONTENT,
+        preview_data=nullable(preview_data()),
     )
 
 
@@ -112,6 +115,11 @@ _VALIDATION: Final = record(
         record(
             name=text(about="As templates write it, such as `user.names[1]`"),
             **_NAME,
+            optional=flag()
+            | {
+                "description": "Whether the part copes with its absence: another value follows an "
+                "`or`, or an `if` asks for it first"
+            },
             missing=Maybe(
                 flag() | {"description": "Whether `substitution_data` lacks it, if there is any"}
             ),
@@ -133,7 +141,7 @@ OPERATIONS: Final[Operations] = {
         parameters=(shared_parameter("draft"), _SHARED),
     ),
     f"GET {_PATH}/{{template_id}}": Operation(
-        results(record(**_SUMMARY, content=_TEMPLATE_CONTENT)),
+        results(record(**_SUMMARY, content=_TEMPLATE_CONTENT, preview_data=Maybe(preview_data()))),
         parameters=(shared_parameter("draft"),),
         refusals=(422,),
     ),

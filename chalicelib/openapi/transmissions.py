@@ -37,7 +37,7 @@ from chalicelib.openapi.schema import (
 )
 from chalicelib.recipient_lists.limits import METADATA_BYTES, SUBSTITUTION_BYTES
 from chalicelib.transmissions.content_view import SOURCES
-from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
+from chalicelib.transmissions.model import CANCELLED, GENERATING, MOST_LISTED, SUBMITTED, SUCCESS
 from chalicelib.transmissions.request import (
     CAMPAIGN_BYTES,
     DESCRIPTION_BYTES,
@@ -89,15 +89,16 @@ _SUMMARY: Final[dict[str, Schema]] = {
         use_draft_template={"type": "boolean"},
         ab_test_id=text(about="A/B test that chooses the template when the transmission starts"),
     ),
+    "num_rcpts": integer(),
+    "num_generated": integer(),
+    "num_failed_gen": integer()
+    | {"description": "Recipients without a message: refused, suppressed, or not to be rendered"},
+    "generation_start_time": nullable(moment()),
 }
 _TRANSMISSION: Final = record(
     **_SUMMARY,
     rcpt_list_chunk_size=integer(),
     rcpt_list_total_chunks=integer(),
-    num_rcpts=integer(),
-    num_generated=integer(),
-    num_failed_gen=integer(),
-    generation_start_time=nullable(moment()),
     generation_end_time=nullable(moment()),
     return_path=text(),
     substitution_data=mapping(),
@@ -141,6 +142,7 @@ OPERATIONS: Final[Operations] = {
         parameters=(
             _CAMPAIGN_ID,
             query("template_id", text(), "Only transmissions with this template"),
+            query("limit", integer(1, MOST_LISTED), "The most transmissions; all without it"),
         ),
     ),
     f"DELETE {_PATH}": Operation(NO_CONTENT, parameters=(_CAMPAIGN_ID | {"required": True},)),

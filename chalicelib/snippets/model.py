@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 LONGEST_NAME = 1024
 PART_BYTES = 100 * 1024
@@ -11,7 +12,10 @@ PART_BYTES = 100 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One snippet; ``revision`` changes with each change of the record."""
+    """One snippet; ``revision`` changes with each change of the record.
+
+    ``preview_data`` is what its previews are made with.
+    """
 
     account_id: int
     subaccount_id: int | None
@@ -22,3 +26,4 @@ class Snippet:
     created_ms: int
     updated_ms: int
     revision: str
+    preview_data: Mapping[str, Any] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from typing import Any
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiErrors, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.preview_data import check_preview_data
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.snippets.model import LONGEST_NAME, PART_BYTES, Snippet
@@ -26,12 +27,16 @@ class SnippetContent(Body):
 
 
 class SnippetBody(Body):
-    """The body of POST and PUT; all fields but ``id`` may be updated."""
+    """The body of POST and PUT; all fields but ``id`` may be updated.
+
+    Null removes the preview data; for other fields it counts as absent.
+    """
 
     id: str | None = None
     name: str | None = None
     content: SnippetContent | None = None
     shared_with_subaccounts: bool | None = None
+    preview_data: Json | None = None
 
 
 def new_snippet(scope: Scope, data: Any) -> Snippet:
@@ -52,6 +57,7 @@ def new_snippet(scope: Scope, data: Any) -> Snippet:
         created_ms=now_ms,
         updated_ms=now_ms,
         revision=_draw_revision(),
+        preview_data=body.preview_data or {},
     )
 
 
@@ -64,7 +70,7 @@ def apply_update(snippet: Snippet, body: SnippetBody) -> Snippet:
     """Return the snippet after an update, which changes only the keys of content that it has.
 
     An empty string or null removes a key; raises 422 if no key would remain. Returns the same
-    snippet where nothing changes.
+    snippet where nothing changes. The time of the last change does not tell of preview data.
     """
     shared = body.shared_with_subaccounts
     new = replace(
@@ -73,10 +79,11 @@ def apply_update(snippet: Snippet, body: SnippetBody) -> Snippet:
         shared=snippet.shared if shared is None else shared,
         content=_merged(snippet.content, body.content) if body.content else snippet.content,
     )
-    if new == snippet:
-        return snippet
-    now_ms = max(clock.now_ms(), snippet.updated_ms)
-    return replace(new, updated_ms=now_ms, revision=_draw_revision())
+    if new != snippet:
+        new = replace(new, updated_ms=max(clock.now_ms(), snippet.updated_ms))
+    if "preview_data" in body.model_fields_set:
+        new = replace(new, preview_data=body.preview_data or {})
+    return snippet if new == snippet else replace(new, revision=_draw_revision())
 
 
 def _read(scope: Scope, data: Any) -> SnippetBody:
@@ -85,6 +92,7 @@ def _read(scope: Scope, data: Any) -> SnippetBody:
         raise bad_format(f"name is over {LONGEST_NAME} bytes")
     if body.shared_with_subaccounts and scope.owner is not None:
         raise bad_format("shared_with_subaccounts may only be set by the primary account")
+    check_preview_data(body.preview_data)
     if body.content:
         _check_content(body.content.model_dump(exclude_none=True))
     return body

@@ -1,4 +1,4 @@
-"""Keep snippets, each with its content and as a summary without it.
+"""Keep snippets, each with its content and preview data, and as a summary without them.
 
 Access patterns of ``config``:
 
@@ -111,9 +111,11 @@ def _replace(old: Snippet, new: Snippet) -> None:
 
 def _writes(snippet: Snippet, **conditions: Any) -> list[Write]:
     fields = asdict(snippet)
-    text = json.dumps(fields.pop("content"), ensure_ascii=False).encode()
+    packed = {"body": _pack(fields.pop("content"))}
+    if data := fields.pop("preview_data"):
+        packed["preview"] = _pack(data)
     pk, sk = _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id)
-    record = fields | {"pk": pk, "sk": sk, "body": zlib.compress(text)}
+    record = fields | {"pk": pk, "sk": sk} | packed
     summary = fields | _summaries.keys_of(snippet)
     return [dynamo.put(_config, record, **conditions), dynamo.put(_config, summary)]
 
@@ -125,11 +127,20 @@ def _from_item(item: Item) -> Snippet:
         id=item["id"],
         name=item["name"],
         shared=item["shared"],
-        content=json.loads(zlib.decompress(item["body"])) if "body" in item else {},
+        content=_unpack(item.get("body")),
         created_ms=item["created_ms"],
         updated_ms=item["updated_ms"],
         revision=item["revision"],
+        preview_data=_unpack(item.get("preview")),
     )
+
+
+def _pack(value: Mapping[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(value, ensure_ascii=False).encode())
+
+
+def _unpack(data: bytes | None) -> dict[str, Any]:
+    return json.loads(zlib.decompress(data)) if data else {}
 
 
 _snippets = OwnedRecords("snippet", "snippet", _from_item)

@@ -11,9 +11,9 @@ Json = dict[str, Any]
 
 
 def snippet_view(snippet: Snippet) -> Json:
-    """Return a snippet with its content."""
-    view = _fields(snippet, "shared_with_subaccounts")
-    return view | {"content": dict(snippet.content)}
+    """Return a snippet with its content, and the data of its previews where it has any."""
+    view = _fields(snippet, "shared_with_subaccounts") | {"content": dict(snippet.content)}
+    return view | ({"preview_data": dict(snippet.preview_data)} if snippet.preview_data else {})
 
 
 def summary_view(snippet: Snippet) -> Json:

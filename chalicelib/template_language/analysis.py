@@ -50,10 +50,14 @@ class LocatedError:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable that a part names: its ``name`` as templates write it, and its first place."""
+    """A variable that a part names: its ``name`` as templates write it, and its first place.
+
+    ``is_optional``: the part copes with data that has no value for it.
+    """
 
     keys: Keys
     place: Place
+    is_optional: bool
 
     @property
     def name(self) -> str:
@@ -106,9 +110,17 @@ def analyse(source: str, part: Part, *, snippet: bool = False) -> Analysis:
     return Analysis(
         sorted(errors, key=lambda each: each.place or Place(1, 1, 0))
         or _error_of_compiling(source, part, snippet),
-        [Variable(keys, places.of(span)) for keys, span in mentions.variables.items()],
+        _variables(mentions, places),
         {name: places.of(span) for name, span in mentions.snippets.items()},
     )
+
+
+def _variables(mentions: Mentions, places: Places) -> list[Variable]:
+    needs = set(mentions.needs)
+    return [
+        Variable(keys, places.of(span), keys not in needs)
+        for keys, span in mentions.variables.items()
+    ]
 
 
 def _located(fault: Fault, part: Part, places: Places) -> LocatedError:

@@ -63,14 +63,19 @@ class ExpressionParser(TokenReader):
 
     def _operation(self, loosest: int) -> nodes.Expr:
         """Read operands and the operators between them, down to the precedence ``loosest``."""
+        mentions = self._scope.mentions
+        first = last = len(mentions.needs)
         left = self._operand()
         while (binding := self._binding()) >= loosest:
             operator = self.token
             operands = [left]
             while self.accept(operator.text):
+                last = len(mentions.needs)
                 operands.append(self._operation(binding + 1))
                 if operator.text not in _LOGIC:
                     break
+            if operator.text in _LOGIC:
+                mentions.excuse(first, last)
             left = self._operate(operator, operands)
         return left
 
@@ -134,7 +139,7 @@ class ExpressionParser(TokenReader):
                 return self._path(node, Path(shown(f"loop_vars.{name}"), name))
         root = self._scope.variable(token.text, token.line)
         node = self._path(root, Path(shown(token.text), token.text))
-        if self._scope.mentions is not None and isinstance(root, nodes.Getitem):
+        if isinstance(root, nodes.Getitem):
             self._scope.mentions.add_variable(token, (), node)
         return node
 
@@ -188,7 +193,7 @@ class ExpressionParser(TokenReader):
     def _snippet(self, line: int) -> nodes.Expr:
         token, snippet_id = self.token, self._operation(1)
         literal = string_of(snippet_id)
-        if self._scope.mentions is not None and literal is not None:
+        if literal is not None:
             self._scope.mentions.add_snippet(token, literal)
         is_literal = nodes.Const(literal is not None)
         loop = self._scope.loop_data(line)
@@ -205,8 +210,7 @@ class ExpressionParser(TokenReader):
         root = call("dynamic_root", nodes.Const(name), line=line)
         self.paths[root] = path
         node = self._path(self._required(root), path)
-        if self._scope.mentions is not None:
-            self._scope.mentions.add_variable(token, (name,), node)
+        self._scope.mentions.add_variable(token, (name,), node)
         label = nodes.Const(self.paths[node].text)
         loop = self._scope.loop_data(line)
         return call("render_dynamic_content", self._required(node), label, loop, line=line)

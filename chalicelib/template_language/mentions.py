@@ -1,6 +1,8 @@
 """Note the variables and snippets that a template names, and where.
 
-Variables of loops are left out: what they hold depends on the elements of an array.
+Variables of loops are left out: what they hold depends on the elements of an array. A mention is
+excused if the template copes with a variable without a value: before an `or` or `and`, in the test
+of an `if`, and inside its block.
 """
 
 from __future__ import annotations
@@ -19,14 +21,34 @@ Keys = tuple[str | int | float, ...]
 
 @dataclass(slots=True)
 class Mentions:
-    """The first place of each variable, by its keys from the root, and of each snippet, by id."""
+    """The first place of each variable, by its keys from the root, and of each snippet, by id.
+
+    ``needs`` has the variable of each mention that is not excused, in their order, and ``tests``
+    the variables that each open `if` tests.
+    """
 
     variables: dict[Keys, Span] = field(default_factory=dict)
     snippets: dict[str, Span] = field(default_factory=dict)
+    needs: list[Keys] = field(default_factory=list)
+    tests: list[set[Keys]] = field(default_factory=list)
 
     def add_variable(self, token: Token, root: Keys, path: nodes.Expr) -> None:
         """Note the variable at ``token``; ``path`` is its node, below the keys ``root``."""
-        self.variables.setdefault((*root, *_keys(path)), token.span)
+        keys = (*root, *_keys(path))
+        self.variables.setdefault(keys, token.span)
+        beginnings = {keys[:length] for length in range(1, len(keys) + 1)}
+        if all(beginnings.isdisjoint(test) for test in self.tests):
+            self.needs.append(keys)
+
+    def excuse(self, start: int, end: int | None = None) -> None:
+        """Excuse the mentions of ``needs[start:end]``."""
+        del self.needs[start:end]
+
+    def excuse_test(self, start: int) -> None:
+        """Excuse ``needs[start:]``, the mentions in a test of the innermost `if`, and its block."""
+        if self.tests:
+            self.tests[-1].update(self.needs[start:])
+        self.excuse(start)
 
     def add_snippet(self, token: Token, snippet_id: str) -> None:
         """Note the snippet whose id is written out at ``token``."""

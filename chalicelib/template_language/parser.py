@@ -59,7 +59,7 @@ class Block:
 class TemplateParser:
     """Builds the tree of one template.
 
-    ``report`` gets each fault. ``mentions`` notes the variables and snippets, if anybody asks.
+    ``report`` gets each fault. ``mentions`` notes the variables and snippets.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TemplateParser:
         self._cuts = cuts
         self._part = part
         self._report = report
-        self._scope = Scope(snippet, mentions=mentions)
+        self._scope = Scope(snippet, mentions=mentions or Mentions())
         self._blocks = [Block("template", 1, Span(0, 0), None, [Branch()])]
         self._link: Brackets | None = None
 
@@ -168,8 +168,8 @@ class TemplateParser:
         self._blocks.append(block)
 
     def _open_if(self, tag: Tag) -> None:
-        test = condition(self._expression(tag, 1, then=True))
-        self._open(Block("if", tag.line, tag.span, self._link, [Branch(test)]))
+        self._scope.mentions.tests.append(set())
+        self._open(Block("if", tag.line, tag.span, self._link, [Branch(self._test(tag))]))
 
     def _open_each(self, tag: Tag) -> None:
         array, name = self._named_expression(tag, 1)
@@ -178,6 +178,13 @@ class TemplateParser:
             text = f"loops are nested more than {DEEPEST_LOOPS} deep"
             self._report(Fault(text, tag.line, tag.span))
         self._open(Block("each", tag.line, tag.span, self._link, [Branch()], array))
+
+    def _test(self, tag: Tag) -> nodes.Expr:
+        mentions = self._scope.mentions
+        first = len(mentions.needs)
+        test = condition(self._expression(tag, 1, then=True))
+        mentions.excuse_test(first)
+        return test
 
     def _next_branch(self, tag: Tag) -> None:
         """Begin the branch of an `elseif` or `else`."""
@@ -190,7 +197,7 @@ class TemplateParser:
             self._report(Fault(text, tag.line, tag.span))
         test = None
         if tag.statement == "elseif":
-            test = condition(self._expression(tag, 1, then=True))
+            test = self._test(tag)
         else:
             self._finish(tag)
         block.branches.append(Branch(test))
@@ -203,6 +210,8 @@ class TemplateParser:
             return
         self._finish(tag)
         block = self._blocks.pop()
+        if block.kind == "if":
+            self._scope.mentions.tests.pop()
         self._branch.body.append(self._each(block) if block.kind == "each" else self._if(block))
         self._link = either(self._link, block.link_behind)
         if block.branches[-1].test is not None or block.kind == "each":

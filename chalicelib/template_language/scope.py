@@ -15,12 +15,12 @@ class Scope:
     """The names of the arrays of the loops around a place, outermost first.
 
     ``snippet`` is true for the content of a snippet, which may not include other content.
-    ``mentions`` notes the variables and snippets that the template names, if anybody asks.
+    ``mentions`` notes the variables and snippets that the template names.
     """
 
     snippet: bool
     loops: list[str] = field(default_factory=list)
-    mentions: Mentions | None = None
+    mentions: Mentions = field(default_factory=Mentions)
 
     def variable(self, name: str, line: int) -> nodes.Expr:
         """Return the node that reads a variable.

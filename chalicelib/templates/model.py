@@ -41,7 +41,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One template. ``revision`` counts its edits; ``last_use`` is ``None`` until it was used."""
+    """One template. ``revision`` counts its edits; ``last_use`` is ``None`` until it was used.
+
+    ``preview_ref`` refers to the data of its previews, which both versions share; empty without.
+    """
 
     account_id: int
     subaccount_id: int | None
@@ -51,6 +54,7 @@ class Template:
     published: Version | None = None
     revision: int = 1
     last_use: float | None = None
+    preview_ref: str = ""
 
     @property
     def is_sample(self) -> bool:
@@ -70,9 +74,10 @@ class Template:
         return [version for version in (self.draft, self.published) if version is not None]
 
     @property
-    def content_refs(self) -> set[str]:
-        """Return the references to all content that is in use."""
-        return {version.content_ref for version in self.versions}
+    def body_refs(self) -> set[str]:
+        """Return the references to all content that is in use, and to the preview data."""
+        refs = {version.content_ref for version in self.versions}
+        return refs | ({self.preview_ref} if self.preview_ref else set())
 
 
 @dataclass(frozen=True, slots=True)

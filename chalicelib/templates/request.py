@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
 from chalicelib.core.options import Changes
+from chalicelib.core.preview_data import check_preview_data
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
@@ -33,7 +34,8 @@ class Options(Body):
 class TemplateBody(Body):
     """The body of POST and PUT; all fields but ``id`` may be updated.
 
-    Null removes the description and the options; for other fields it counts as absent.
+    Null removes the description, the options and the preview data; for other fields it counts as
+    absent.
     """
 
     id: str | None = None
@@ -43,6 +45,12 @@ class TemplateBody(Body):
     shared_with_subaccounts: bool | None = None
     options: Options | None = None
     content: StorableContent | None = None
+    preview_data: Json | None = None
+
+    @property
+    def new_preview_data(self) -> Json | None:
+        """The data to be stored; empty to remove it, ``None`` to leave it."""
+        return {} if self.is_null("preview_data") else self.preview_data
 
 
 class PreviewBody(Body):
@@ -63,8 +71,17 @@ class ContentValidationBody(ContentPreviewBody):
     snippet: bool | None = None
 
 
-def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
-    """Check the body of POST; return id, fields and content. Raises 422."""
+@dataclass(frozen=True, slots=True)
+class TemplateChange:
+    """What a request changes: fields of the record, and bodies (``None`` leaves what there is)."""
+
+    edit: Edit
+    content: Json | None
+    preview_data: Json | None
+
+
+def read_new(data: Any, scope: Scope) -> tuple[str, TemplateChange]:
+    """Check the body of POST; return the id and the fields. Raises 422."""
     body = TemplateBody.parse(data)
     if body.id is None and not body.name:
         raise missing_field("id or name is required")
@@ -72,21 +89,12 @@ def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
         raise bad_format(f"field 'id' {NEW_ID_RULE}")
     if body.content is None:
         raise missing_field("content is a required field")
-    edit, content = _edit(body, scope), read_content(body.content)
-    return body.id or draw_id(), replace(edit, snippets=snippets_in(content)), content
+    return body.id or draw_id(), _change(body, scope)
 
 
-def read_update(data: Any, scope: Scope, *, of_published: bool) -> tuple[Edit, Json | None]:
-    """Check the body of PUT; return the edit, and content if it is replaced. Raises 422.
-
-    ``of_published`` is the query ``update_published``.
-    """
-    body = TemplateBody.parse(data)
-    edit = _edit(body, scope, of_published)
-    if not body.content:
-        return edit, None
-    content = read_content(body.content)
-    return replace(edit, snippets=snippets_in(content)), content
+def read_update(data: Any, scope: Scope, *, of_published: bool) -> TemplateChange:
+    """Check the body of PUT; raises 422. ``of_published`` is the query ``update_published``."""
+    return _change(TemplateBody.parse(data), scope, of_published)
 
 
 def read_content_preview(data: Any) -> tuple[Json, Json]:
@@ -107,7 +115,16 @@ def read_validation(data: Any) -> tuple[StorableContent, ContentValidationBody]:
     return body.content, body
 
 
-def _edit(body: TemplateBody, scope: Scope, of_published: bool = False) -> Edit:
+def _change(body: TemplateBody, scope: Scope, of_published: bool = False) -> TemplateChange:
+    edit = _edit(body, scope, of_published)
+    check_preview_data(body.preview_data)
+    content = read_content(body.content) if body.content else None
+    if content is not None:
+        edit = replace(edit, snippets=snippets_in(content))
+    return TemplateChange(edit, content, body.new_preview_data)
+
+
+def _edit(body: TemplateBody, scope: Scope, of_published: bool) -> Edit:
     for name in ("name", "description"):
         _check_length(name, getattr(body, name))
     if body.shared_with_subaccounts and scope.owner is not None:

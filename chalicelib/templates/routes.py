@@ -26,7 +26,7 @@ from chalicelib.templates.request import (
     read_validation,
 )
 from chalicelib.templates.store import leases, records
-from chalicelib.templates.view import template_view, usage_view
+from chalicelib.templates.view import content_view, template_view, usage_view
 
 routes = Routes(__name__)
 
@@ -39,8 +39,9 @@ MOST_LISTED = 50_000
 def create_template(request: Request) -> Reply:
     """Create a template as a draft, and publish it if the body says so."""
     scope = request.caller.scope
-    template_id, fields, content = read_new(request.json(), scope)
-    if not records.create(new_template(scope, template_id, fields), content):
+    template_id, new = read_new(request.json(), scope)
+    template = new_template(scope, template_id, new.edit)
+    if not records.create(template, new.content or {}, new.preview_data):
         raise template_exists(f"template '{template_id}' already exists")
     return ok({"id": template_id})
 
@@ -60,15 +61,12 @@ def list_templates(request: Request) -> Reply:
 
 @routes.get("/api/v1/templates/{template_id}", grant="templates/view")
 def show_template(request: Request, template_id: str) -> Reply:
-    """Show one version of a template with its content."""
+    """Show one version of a template with its content, and the data of the template's previews."""
     draft = boolean(request.query, "draft")
-    stored_content = records.read(request.caller.scope, template_id, draft)
-    if stored_content is None:
+    version = records.read_with_preview_data(request.caller.scope, template_id, draft)
+    if version is None:
         raise _unknown(template_id)
-    return ok(
-        template_view(stored_content.template, stored_content.version)
-        | {"content": stored_content.content}
-    )
+    return ok(content_view(*version))
 
 
 @routes.put("/api/v1/templates/{template_id}", grant="templates/modify")
@@ -76,12 +74,12 @@ def update_template(request: Request, template_id: str) -> Reply:
     """Change the draft or the published version, publish the draft, share or unshare both."""
     scope = request.caller.scope
     of_published = boolean(request.query, "update_published", False)
-    edit, content = read_update(request.json(), scope, of_published=of_published)
+    update = read_update(request.json(), scope, of_published=of_published)
 
     def change(template: Template, content_ref: str | None) -> Template:
-        return apply_edit(template, replace(edit, content_ref=content_ref))
+        return apply_edit(template, replace(update.edit, content_ref=content_ref))
 
-    if records.update(scope, template_id, change, content) is None:
+    if records.update(scope, template_id, change, update.content, update.preview_data) is None:
         raise _not_owned(scope, template_id)
     return empty()
 

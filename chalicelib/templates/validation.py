@@ -133,7 +133,13 @@ def _variables(parts: Iterable[_Part], data: Json | None) -> Iterator[Json]:
             if variable.keys[0] in _OF_THE_SERVICE:
                 continue
             missing = {} if data is None else {"missing": not variable.is_in(data)}
-            yield {"name": variable.name, "part": part.label, **variable.place._asdict(), **missing}
+            yield {
+                "name": variable.name,
+                "part": part.label,
+                **variable.place._asdict(),
+                "optional": variable.is_optional,
+                **missing,
+            }
 
 
 def _snippets(parts: Iterable[_Part], snippets: SnippetSource) -> Iterator[Json]:

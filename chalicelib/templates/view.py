@@ -7,6 +7,9 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.templates.model import Template, Version
+from chalicelib.templates.store.records import StoredContent
+
+Json = dict[str, Any]
 
 
 def template_view(template: Template, version: Version) -> dict[str, Any]:
@@ -27,6 +30,13 @@ def template_view(template: Template, version: Version) -> dict[str, Any]:
     if template.subaccount_id is not None:
         view["subaccount_id"] = template.subaccount_id
     return view
+
+
+def content_view(stored_content: StoredContent, preview_data: Json) -> Json:
+    """Return a version with its content, and the data of previews where the template has any."""
+    view = template_view(stored_content.template, stored_content.version)
+    view["content"] = stored_content.content
+    return view | ({"preview_data": preview_data} if preview_data else {})
 
 
 def usage_view(template: Template, versions: Iterable[Version]) -> dict[str, Any]:

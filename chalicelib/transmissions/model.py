@@ -17,6 +17,9 @@ Json = dict[str, Any]
 #: The longest time from now to the start of a scheduled transmission (spec 8)
 LONGEST_AHEAD_MS: Final = 3 * 86_400_000
 
+#: The greatest ``limit`` of a list
+MOST_LISTED: Final = 10_000
+
 #: The states that a record can have (spec 3). ``ACCEPTING`` is never shown.
 ACCEPTING = "accepting"
 SUBMITTED = "submitted"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from chalicelib.core.errors import ServiceError, missing_parameter
 from chalicelib.core.fields import integer
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.transmissions import scheduling
 from chalicelib.transmissions.accept import accept
 from chalicelib.transmissions.content_view import content_view
+from chalicelib.transmissions.model import MOST_LISTED
 from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.store.idempotency import Replay
 from chalicelib.transmissions.view import acceptance_reply, summary_view, transmission_view
@@ -30,18 +33,18 @@ def create_transmission(request: Request) -> Reply:
 
 @routes.get("/api/v1/transmissions", grant="transmissions/view")
 def list_transmissions(request: Request) -> Reply:
-    """List the account's transmissions to more than one recipient."""
+    """List the account's transmissions to more than one recipient, or the first ``limit``."""
     scope, query = request.caller.scope, request.query
-    return ok(
-        [
-            summary_view(summary)
-            for summary in transmissions.in_account(scope.account_id)
-            if summary.recipients > 1
-            and scope.covers(summary.subaccount_id)
-            and query.get("campaign_id") in (None, summary.campaign_id)
-            and query.get("template_id") in (None, summary.template_id)
-        ]
+    limit = integer(query, "limit", None, 1, MOST_LISTED)
+    summaries = (
+        summary
+        for summary in transmissions.in_account(scope.account_id)
+        if summary.recipients > 1
+        and scope.covers(summary.subaccount_id)
+        and query.get("campaign_id") in (None, summary.campaign_id)
+        and query.get("template_id") in (None, summary.template_id)
     )
+    return ok([summary_view(summary) for summary in islice(summaries, limit)])
 
 
 @routes.get("/api/v1/transmissions/{transmission_id}", grant="transmissions/view")

@@ -6,11 +6,13 @@ messages were generated. No counter is written while it is sent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, ok
 from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import ChunkRecord
 from chalicelib.transmissions.accept import Acceptance
 from chalicelib.transmissions.model import Transmission, visible_state
 from chalicelib.transmissions.store.transmissions import Record, Summary
@@ -42,7 +44,7 @@ def transmission_view(record: Record) -> Json:
     transmission = record.transmission
     chunks = work_units.generated_chunks(transmission.id)
     is_complete = len(chunks) >= record.chunks
-    times_ms = [chunk.injected_ms for chunk in chunks]
+    last_ms = max((chunk.injected_ms for chunk in chunks), default=0)
     return {
         "id": transmission.id,
         "campaign_id": transmission.campaign_id,
@@ -51,11 +53,8 @@ def transmission_view(record: Record) -> Json:
         "content": _content_of(transmission),
         "rcpt_list_chunk_size": record.chunk_size,
         "rcpt_list_total_chunks": record.chunks,
-        "num_rcpts": record.recipients,
-        "num_generated": sum(chunk.messages for chunk in chunks),
-        "num_failed_gen": sum(chunk.failed for chunk in chunks),
-        "generation_start_time": _time(min(times_ms, default=0)),
-        "generation_end_time": _time(max(times_ms, default=0) if is_complete else 0),
+        **_progress(record.recipients, chunks),
+        "generation_end_time": _time(last_ms if is_complete else 0),
         "return_path": transmission.return_path,
         "substitution_data": transmission.substitution_data,
         "metadata": transmission.metadata,
@@ -64,7 +63,7 @@ def transmission_view(record: Record) -> Json:
 
 
 def summary_view(summary: Summary) -> Json:
-    """Return a transmission as a list shows it."""
+    """Return a transmission as a list shows it, with the counts that its state follows from."""
     chunks = work_units.generated_chunks(summary.id)
     return {
         "id": summary.id,
@@ -72,6 +71,16 @@ def summary_view(summary: Summary) -> Json:
         "description": summary.description,
         "state": visible_state(summary.state, summary.chunks, len(chunks)),
         "content": _content(summary.template_id, summary.draft),
+        **_progress(summary.recipients, chunks),
+    }
+
+
+def _progress(recipients: int, chunks: Sequence[ChunkRecord]) -> Json:
+    return {
+        "num_rcpts": recipients,
+        "num_generated": sum(chunk.messages for chunk in chunks),
+        "num_failed_gen": sum(chunk.failed for chunk in chunks),
+        "generation_start_time": _time(min((chunk.injected_ms for chunk in chunks), default=0)),
     }
 
 

@@ -1,5 +1,6 @@
 // The client of the API. Every address is relative to the console's own, because a deployed stage is
 // part of the path.
+import { asSaid, codeHint, inWords } from "./messages.js";
 import { key, subaccount, signOut } from "./session.js";
 
 export const base = new URL("../", location.href.split(/[?#]/)[0]).href;
@@ -9,23 +10,37 @@ const HINTS = {
   401: "The key is not valid any more. Sign in with another one.",
   403: "This key lacks the grant for it. A key with the grant can be made under Settings.",
   404: "It does not exist, or belongs to another account or subaccount.",
+  413: "Send fewer recipients or smaller files at once.",
   429: "Too many requests at once. Try again in a moment.",
   500: "The service failed. Its log has the details under the request's id.",
   503: "The service is busy. Try again in a moment.",
 };
 
-/** What the API answered to a request that failed. `errors` are those of its body. */
+/**
+ * What the API answered to a request that failed. `errors` are those of its body; `texts` has each in
+ * words for people, the first of which is the message.
+ */
 export class ApiError extends Error {
   constructor(status, errors, requestId) {
-    const first = errors[0] ?? {};
-    super([first.message, first.description].filter(Boolean).join(": ") || `Status ${status}`);
+    const texts = errors.map(inWords).filter(Boolean);
+    super(texts[0] ?? `Status ${status}`);
     this.status = status;
     this.errors = errors;
+    this.texts = texts;
     this.requestId = requestId;
   }
 
+  /** What to do about it, if that is known. */
   get hint() {
-    return HINTS[this.status] ?? (this.status >= 500 ? HINTS[500] : "");
+    const [first = {}] = this.errors;
+    // Other refusals of this kind say themselves what it is about
+    if (this.status === 403 && first.description) return "";
+    return codeHint(first) || (HINTS[this.status] ?? (this.status >= 500 ? HINTS[500] : ""));
+  }
+
+  /** What the API said, word for word. */
+  get said() {
+    return this.status ? [`Status ${this.status}`, ...this.errors.map(asSaid)].join("\n") : "";
   }
 }
 

@@ -1,6 +1,7 @@
 // Recipients as CSV. Columns that the API has a field for become that field, all others substitution
-// data of their name.
+// data of their name. A name is both: templates say {{name}}.
 import { fromCsv } from "./files.js";
+import { inWords } from "./messages.js";
 
 const ADDRESS = ["email", "address", "recipient", "e-mail"];
 const OBJECTS = ["metadata", "substitution_data", "options"];
@@ -61,7 +62,7 @@ export function badRows(errors, { recipients, lines }) {
   const places = new Map(recipients.map((each, index) => [each.address.email, lines[index]]));
   return errors.map((error) => {
     const address = /^'(.*)' is not a valid email address$/.exec(error.description ?? "")?.[1];
-    return { line: places.get(address), text: address ?? "", reason: error.description ?? error.message };
+    return { line: places.get(address), text: address ?? "", reason: inWords(error) };
   });
 }
 
@@ -79,7 +80,8 @@ function recipient({ email, name, header_to: headerTo, tags, return_path: return
   if (tags) result.tags = tags.startsWith("[") ? parsed("tags", tags, Array.isArray, "an array") : tags.split(/[|;,]/).map((each) => each.trim()).filter(Boolean);
   const objects = { metadata, substitution_data: data, options };
   for (const field of OBJECTS) if (objects[field]) result[field] = parsed(field, objects[field], isObject, "an object");
-  if (Object.keys(others).length) result.substitution_data = { ...others, ...result.substitution_data };
+  const columns = name ? { name, ...others } : others;
+  if (Object.keys(columns).length) result.substitution_data = { ...columns, ...result.substitution_data };
   if (returnPath) result.return_path = returnPath;
   return result;
 }

@@ -1,5 +1,6 @@
 // What the console knows about templates: their parts, the data they are tried with, edits that are
 // not saved yet.
+import { shownSubaccount } from "./service.js";
 import { key, subaccount } from "./session.js";
 
 export const TEMPLATES = "api/v1/templates";
@@ -16,6 +17,9 @@ export function partsOf(content) {
   if (content.email_rfc822 !== undefined) return [SOURCE];
   return content.mjml === undefined ? PARTS : [MJML, ...PARTS.slice(1)];
 }
+
+/** A subaccount may use what the account shares, and not change it. */
+export const isShared = (item) => !["", "0"].includes(shownSubaccount()) && item.subaccount_id === undefined;
 
 /** The sender as two texts. It is one text in the API, or an object. */
 export const sender = ({ from }) => (typeof from === "object" && from !== null ? { name: from.name ?? "", email: from.email ?? "" } : { name: "", email: from ?? "" });
@@ -34,12 +38,24 @@ function sorted(value) {
   return Object.fromEntries(Object.keys(value).sort().filter((name) => value[name] !== null).map((name) => [name, sorted(value[name])]));
 }
 
-const place = (id) => `postfinch.test-data.${subaccount.value}.${id}`;
+/** Where an earlier version of the console kept test data, in this browser only. */
+const formerPlace = (id) => `postfinch.test-data.${subaccount.value}.${id}`;
 
-/** The test data of a template as JSON text; it stays in this browser. */
-export const testData = (id) => localStorage.getItem(place(id)) ?? "{}";
-export const keepTestData = (id, text) => localStorage.setItem(place(id), text);
-export const dropTestData = (id) => localStorage.removeItem(place(id));
+/** The test data of a template or snippet as JSON text. It is stored with it, not as its content. */
+export function dataText(id, { preview_data: data }) {
+  return data ? JSON.stringify(data, null, 2) : localStorage.getItem(formerPlace(id)) ?? "{}";
+}
+
+export const dropFormerData = (id) => localStorage.removeItem(formerPlace(id));
+
+/** Whether a text of test data says something else than what is stored. */
+export const isOtherData = (text, stored) => JSON.stringify(parseData(text).value) !== JSON.stringify(stored.preview_data ?? {});
+
+/** What an update stores of the test data: nothing where it is no JSON, or as before. */
+export function dataUpdate(text, stored) {
+  const { value } = parseData(text);
+  return value && isOtherData(text, stored) ? { preview_data: value } : {};
+}
 
 /** The object in a JSON text, and what is wrong with the text. */
 export function parseData(text) {

@@ -1,5 +1,6 @@
 // What the console knows about webhooks: the fields of their form, and the requests made of them.
 import { ApiError } from "./api.js";
+import { inWords } from "./messages.js";
 import { subaccountName } from "./service.js";
 
 export const WEBHOOKS = "api/v1/webhooks";
@@ -69,7 +70,7 @@ export function faultsOf(error) {
   if (!(error instanceof ApiError)) return {};
   const faults = {};
   for (const each of error.errors) {
-    if (each.param) faults[each.param] ??= each.message.replace(`${each.param}: `, "");
+    if (each.param) faults[each.param] ??= inWords({ message: each.message.replace(`${each.param}: `, "") });
     else if (each.response) faults[/tokens/.test(each.message) ? "url" : "target"] = failed(each);
   }
   // The API names the object when it is absent, and else the field inside

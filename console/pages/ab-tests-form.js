@@ -3,10 +3,12 @@ import { html, useState } from "../vendor/preact.js";
 import { AB_TESTS, chosenEnd, draftPath, hasEnded, localTime, METRICS, MODES, resultsOf, SELECTIONS, testPath } from "../core/ab-tests.js";
 import { get, post, put } from "../core/api.js";
 import { useResource } from "../core/resource.js";
+import { freeId } from "../core/slug.js";
 import { TEMPLATES } from "../core/templates.js";
 import { Button, CheckField, SelectField, TextField } from "../parts/controls.js";
 import { Dialog } from "../parts/dialog.js";
 import { Loaded } from "../parts/feedback.js";
+import { IdField } from "../parts/id-field.js";
 
 const EMPTY = { template: "", percent: "", size: "" };
 
@@ -32,8 +34,11 @@ const evenly = (shares) => shares.map((each, index) => {
   return { ...each, percent: String(index ? part : 100 - part * (shares.length - 1)) };
 });
 
-/** Make an A/B test, or change `test`; one that ended becomes a new version. `onSaved` gets its id. */
-export function AbTestForm({ test, onClose, onSaved }) {
+/**
+ * Make an A/B test with another id than `ids`, or change `test`; one that ended becomes a new version.
+ * `onSaved` gets its id.
+ */
+export function AbTestForm({ test, ids = [], onClose, onSaved }) {
   const [former] = useState(() => fieldsOf(test));
   const [fields, setFields] = useState(former);
   const [shares, setShares] = useState(() => sharesOf(test));
@@ -45,9 +50,10 @@ export function AbTestForm({ test, onClose, onSaved }) {
   const text = (name) => ({ value: fields[name], onInput: set(name) });
   const choice = (name) => ({ value: fields[name], onChange: set(name) });
   const setShare = (index, change) => setShares(shares.map((each, at) => (at === index ? { ...each, ...change } : each)));
+  const proposal = freeId(fields.name, ids);
   const save = async () => {
     const body = bodyOf(fields, shares, former, schedule);
-    const request = !test ? post(schedule ? AB_TESTS : `${AB_TESTS}/draft`, { ...body, ...(fields.id && { id: fields.id }) })
+    const request = !test ? post(schedule ? AB_TESTS : `${AB_TESTS}/draft`, { ...body, ...((fields.id || proposal) && { id: fields.id || proposal }) })
       : test.status === "draft" ? (schedule ? post(`${draftPath(test.id)}/schedule`, body) : put(draftPath(test.id), body))
       : put(schedule ? testPath(test.id) : draftPath(test.id), body);
     const { results } = await request;
@@ -59,7 +65,7 @@ export function AbTestForm({ test, onClose, onSaved }) {
   const sizes = fields.selection === "sample_size";
   return html`<${Dialog} wide title=${!test ? "New A/B test" : hasEnded(test) ? "New version" : "Change A/B test"} submit=${schedule ? (fixed ? "Save" : "Schedule") : "Save draft"} disabled=${incomplete} onClose=${onClose} onSubmit=${save}>
     <div class="form-grid"><${TextField} label="Name" maxlength="64" ...${text("name")} />
-      ${!test && html`<${TextField} label="Id" optional hint="Transmissions name it. It cannot be changed." class="mono" spellcheck="false" autocomplete="off" ...${text("id")} />`}
+      ${!test && html`<${IdField} hint="Transmissions name it." proposal=${proposal} ...${text("id")} />`}
       <${SelectField} label="Metric" options=${METRICS} ...${choice("metric")} /><${SelectField} label="Mode" options=${MODES} hint=${fields.mode === "bayesian" ? "After the test, all mail gets the winner." : "Nobody wins: all mail gets the default template."} ...${choice("mode")} />
       <${SelectField} label="Shares" options=${SELECTIONS} ...${choice("selection")} /></div>
     <${Loaded} resource=${templates}>${(all) => html`<div class="stack" role="group" aria-label="Templates">

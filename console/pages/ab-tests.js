@@ -38,7 +38,7 @@ function Tests() {
     <${Card} flush><${Loaded} resource=${resource}>${(tests) => (tests.length ? html`<${Table} tests=${tests} />` : status
       ? html`<${Empty} icon="search" title="No test has this status" actions=${html`<${Button} onClick=${() => setQuery({ status: "" })}>Show all<//>`} />`
       : html`<${Empty} icon="split" title="No A/B test yet" actions=${add}>Publish two templates, and send each recipient a transmission that names the test in place of a template. The test divides the messages between them.<//>`)}<//><//>
-    ${form === "new" && html`<${AbTestForm} onClose=${() => setQuery({ form: "" })} onSaved=${(id) => go(["templates", "ab-tests", id])} />`}<//>`;
+    ${form === "new" && html`<${AbTestForm} ids=${(resource.data ?? []).map((each) => each.id)} onClose=${() => setQuery({ form: "" })} onSaved=${(id) => go(["templates", "ab-tests", id])} />`}<//>`;
 }
 
 function Table({ tests }) {

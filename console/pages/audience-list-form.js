@@ -4,24 +4,30 @@ import { post, put } from "../core/api.js";
 import { plural } from "../core/format.js";
 import { badRows } from "../core/recipients.js";
 import { go } from "../core/router.js";
+import { freeId } from "../core/slug.js";
 import { Button, TextField } from "../parts/controls.js";
 import { BadRows, RecipientsField } from "../parts/csv.js";
 import { Dialog } from "../parts/dialog.js";
 import { Notice, toast } from "../parts/feedback.js";
+import { IdField } from "../parts/id-field.js";
 import { PATH } from "./audience-lists.js";
 
 const MOST_ERRORS = 10000;
 
-/** Without `list` a new one is made; `fields` changes its name, otherwise its recipients are replaced. */
-export function ListForm({ list, fields, onClose, onSaved }) {
+/**
+ * Without `list` a new one is made, with another id than `ids`; `fields` changes its name, otherwise
+ * its recipients are replaced.
+ */
+export function ListForm({ list, fields, ids = [], onClose, onSaved }) {
   const [id, setId] = useState("");
   const [name, setName] = useState(list?.name ?? "");
   const [description, setDescription] = useState(list?.description ?? "");
   const [read, setRead] = useState(null);
   const [report, setReport] = useState(null);
+  const proposal = freeId(name, ids);
   const save = async () => {
     const body = list && !fields ? {} : { name: name.trim(), description: description.trim() };
-    if (!list && id.trim()) body.id = id.trim();
+    if (!list && (id.trim() || proposal)) body.id = id.trim() || proposal;
     if (!fields) body.recipients = read.recipients;
     const query = { num_rcpt_errors: MOST_ERRORS };
     const { results } = list ? await put(`${PATH}/${encodeURIComponent(list.id)}`, body, { query }) : await post(PATH, body, { query });
@@ -43,7 +49,7 @@ export function ListForm({ list, fields, onClose, onSaved }) {
   const count = read?.recipients.length ?? 0;
   return html`<${Dialog} key="form" wide title=${title} submit=${!list ? "Create list" : fields ? "Save" : "Replace recipients"} disabled=${!fields && !count} onClose=${onClose} onSubmit=${save}>
     ${(!list || fields) && html`<div class="form-grid"><${TextField} label="Name" optional maxlength="64" value=${name} onInput=${setName} />
-      ${!list && html`<${TextField} label="Id" optional placeholder="newsletter" value=${id} onInput=${setId} spellcheck="false" autocapitalize="none" />`}
+      ${!list && html`<${IdField} hint="Transmissions name it." value=${id} onInput=${setId} proposal=${proposal} />`}
       <${TextField} label="Description" optional value=${description} onInput=${setDescription} /></div>`}
     ${!fields && html`<${RecipientsField} onChange=${setRead} />`}<//>`;
 }

@@ -32,5 +32,5 @@ export function Lists({ selected, version, onChange }) {
       return html`<${List} label="Recipient lists" rows=${rows} id=${(row) => row.id} link=${(row) => href(["audience", "lists", row.id], query)} name=${(row) => row.name} active=${selected}
         columns=${selected ? BESIDE_DETAILS : COLUMNS} rowHeight=${selected ? 62 : 46} cells=${cells} foot=${html`<p class="grid-foot">${plural(rows.length, "list")}</p>`} />`;
     }}<//>
-    ${creating && html`<${ListForm} onClose=${() => setCreating(false)} onSaved=${onChange} />`}`;
+    ${creating && html`<${ListForm} ids=${(resource.data?.results ?? []).map((each) => each.id)} onClose=${() => setCreating(false)} onSaved=${onChange} />`}`;
 }

@@ -2,6 +2,7 @@
 import { html, useRef, useState } from "../vendor/preact.js";
 import { put } from "../core/api.js";
 import { plural } from "../core/format.js";
+import { inWords } from "../core/messages.js";
 import { PATH, readEntries, TYPES } from "../core/suppressions.js";
 import { Button, SelectField, TextField } from "../parts/controls.js";
 import { BadRows, FileButton, Progress } from "../parts/csv.js";
@@ -58,12 +59,12 @@ async function store(rows, result, signal) {
   try {
     const { errors } = await put(PATH, { recipients: rows.map(({ entry }) => entry) }, { signal });
     result.stored += rows.length;
-    for (const each of errors ?? []) result.notes.push([each.message, each.description].filter(Boolean).join(": "));
+    for (const each of errors ?? []) result.notes.push(inWords(each));
   } catch (error) {
     if (![400, 403].includes(error.status)) throw error;
     if (rows.length === 1) {
       const [{ entry, line }] = rows;
-      result.bad.push({ line, text: entry.recipient, reason: error.errors[0]?.description ?? error.message });
+      result.bad.push({ line, text: entry.recipient, reason: error.message });
       return;
     }
     const half = Math.ceil(rows.length / 2);

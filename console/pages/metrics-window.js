@@ -1,6 +1,7 @@
 // A window of the metrics between two times of clocks. The address keeps them; what the API finds wrong
 // with one of them is shown at its field.
 import { html, useEffect, useState } from "../vendor/preact.js";
+import { inWords } from "../core/messages.js";
 import { setQuery } from "../core/router.js";
 import { Button, SelectField, TextField } from "../parts/controls.js";
 
@@ -10,7 +11,7 @@ const COMMON = ["UTC", "America/Los_Angeles", "America/New_York", "America/Sao_P
 /** The texts of a refusal by the field that each is about; empty if it is about none of this form. */
 export function problemsOf(error) {
   const about = error?.status === 400 ? error.errors.filter((each) => FIELDS.includes(each.param)) : [];
-  return Object.fromEntries(about.map((each) => [each.param, each.description || each.message]));
+  return Object.fromEntries(about.map((each) => [each.param, inWords(each)]));
 }
 
 export function ZoneField({ zone, here, problem, labelled }) {

@@ -13,6 +13,7 @@ import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice } from "../parts/feedback.js";
 import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
+import { Reasons } from "./send-reasons.js";
 import { SentContent } from "./send-sent.js";
 
 const TEN_DAYS = 10 * 86400000;
@@ -32,9 +33,13 @@ const FATES = [
   ["Delayed", "delay"], ["Opened", "initial_open"], ["Clicked", "click"],
 ];
 const FINAL = 3;
+const FAILURES = FATES.slice(1, FINAL);
+const FAILED = ["Failed", "bad", "circle-x"];
+
+const since = () => new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19);
 
 async function load(id, signal) {
-  const window = { from: new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
+  const window = { from: since(), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
   const [transmission, byType] = await Promise.all([
     may("transmissions/view") && get(`api/v1/transmissions/${encodeURIComponent(id)}`, undefined, { signal }).then(({ results }) => results.transmission),
     may("message_events/view") && get("api/v1/events/message/counts", { ...window, transmissions: id }, { signal }).then(({ results }) => results),
@@ -43,12 +48,13 @@ async function load(id, signal) {
   return { transmission: transmission || null, counts: byType ? FATES.map(([, types]) => count(types)) : null };
 }
 
-/** How far a transmission is: `{total, ended, over}`. Without counts, nothing is seen to happen after its generation. */
+/** How far a transmission is, and whether every message of it `failed`. Without counts, nothing is seen to happen after its generation. */
 function extent({ transmission, counts }, report) {
   const total = transmission?.num_rcpts ?? report?.accepted ?? 0;
   const ended = counts ? counts.slice(0, FINAL).reduce((sum, each) => sum + each, 0) : 0;
   const over = transmission?.state === "Canceled" || (counts ? total > 0 && ended >= total : transmission?.state === "Success" || !transmission);
-  return { total, ended: Math.min(total, ended), over };
+  const failures = counts ? ended - counts[0] : 0;
+  return { total, ended: Math.min(total, ended), over, failures, failed: over && failures > 0 && counts[0] === 0 };
 }
 
 export function SendProgress({ id, report }) {
@@ -93,20 +99,22 @@ function useLooks({ data, loading, reload }, over) {
 
 function Fates({ id, data, report, reload }) {
   const { transmission, counts } = data;
-  const { total, ended, over } = extent(data, report);
-  const [text, tone, icon] = STATES[transmission?.state] ?? ["Accepted", "", "circle"];
+  const { total, ended, over, failures, failed } = extent(data, report);
+  const [text, tone, icon] = failed ? FAILED : STATES[transmission?.state] ?? ["Accepted", "", "circle"];
   const cancel = async () => {
     if (!(await confirm({ title: "Cancel this transmission?", text: "None of its messages is sent.", action: "Cancel transmission" }))) return;
     if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled")) reload();
   };
   const activity = (events) => pageHref(["activity"], { transmissions: id, hours: "240", events });
-  return html`<${Card} title=${!counts ? "State" : over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
+  return html`<${Card} title=${!counts ? "State" : failed ? "Failed" : over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
       ${transmission?.state === "submitted" && may("transmissions/modify") && html`<${Button} kind="small danger" icon="ban" onClick=${cancel}>Cancel<//>`}</span>`}><div class="stack">
+      ${failed && html`<${Notice} tone="bad" icon="circle-x">No message of this transmission was delivered.<//>`}
       ${counts && html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`}
       ${transmission && html`<dl class="facts"><dt>Id</dt><dd><${Copyable} text=${id} /></dd><dt>Recipients</dt><dd class="num">${number(transmission.num_rcpts)}</dd><dt>Generated</dt><dd class="num">${number(transmission.num_generated ?? 0)}</dd>
         ${transmission.num_failed_gen > 0 && html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`}
         ${transmission.campaign_id && html`<dt>Campaign</dt><dd>${transmission.campaign_id}</dd>`}${transmission.description && html`<dt>Description</dt><dd>${transmission.description}</dd>`}
         ${transmission.generation_start_time && html`<dt>Start</dt><dd>${exactTime(transmission.generation_start_time)}</dd>`}</dl>`}
       <div class="row wraps">${activity() && html`<${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>`}${local.value && html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`}</div></div><//>
-    ${counts && html`<${Tiles} tiles=${FATES.map(([label, events], index) => ({ label, value: number(counts[index]), note: share(counts[index], total), href: activity(events) }))} />`}`;
+    ${counts && html`<${Tiles} tiles=${FATES.map(([label, events], index) => ({ label, value: number(counts[index]), note: share(counts[index], total), href: activity(events) }))} />`}
+    ${failures > 0 && html`<${Reasons} id=${id} types=${FAILURES.map(([, types]) => types).join(",")} from=${since()} count=${failures} />`}`;
 }

@@ -1,5 +1,6 @@
 // The fields of a template: subject and sender, an editor for each part, test data, settings.
 import { html, useEffect } from "../vendor/preact.js";
+import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
 import { partsOf, sender, withSender } from "../core/templates.js";
 import { SelectField, TabPanel, Tabs, TextField } from "../parts/controls.js";
@@ -10,8 +11,6 @@ import { Card } from "../parts/page.js";
 const OPTIONS = [["open_tracking", "Open tracking"], ["click_tracking", "Click tracking"], ["transactional", "Transactional"], ["inline_css", "Inline CSS"]];
 const CHOICES = [["", "As the transmission says"], ["true", "On"], ["false", "Off"]];
 
-/** What is wrong with a part, in the words of the API. */
-export const faultText = (error) => error.description ?? error.message;
 const ofPart = (errors, part) => errors.filter((each) => each.part === part);
 
 /** What stands in the editor when a template is first written in MJML. */
@@ -29,7 +28,7 @@ const FIRST_MJML = `<mjml>
 const LANGUAGES = [["html", "HTML"], ["mjml", "MJML, which becomes HTML"]];
 
 /** `compiled` is the HTML that the stored draft has. */
-export function Content({ edit, compiled, change, data, problem, onData, judged, jump, writable }) {
+export function Content({ edit, compiled, change, problem, judged, jump, writable }) {
   const { content } = edit;
   const parts = partsOf(content);
   const tabs = [...parts.map(([key, label]) => [key, label, ofPart(judged.errors, key).length || null]), ["data", "Test data"], ["settings", "Settings"]];
@@ -45,17 +44,23 @@ export function Content({ edit, compiled, change, data, problem, onData, judged,
       <${TabPanel} id="part" current=${current}>
         ${part && html`<p class="pane-note soft"><a href="template-language.html" target="_blank">The template language by example</a></p>
           <${CodeEditor} key=${current} label=${part[1]} language=${part[2]} value=${content[current] ?? ""} readOnly=${!writable} onInput=${(text) => set({ [current]: text })}
-          problems=${ofPart(judged.errors, current).map((each) => ({ ...each, text: faultText(each) }))} jump=${jump?.part === current ? jump : null} />`}
-        ${current === "data" && html`<p class="pane-note soft">An object as JSON: the substitution data of the preview and of tests. It stays in this browser.</p>
-          ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
-          <${CodeEditor} key="data" label="Test data" language="json" value=${data} onInput=${onData} />`}
+          problems=${ofPart(judged.errors, current).map((each) => ({ ...each, text: inWords(each) }))} jump=${jump?.part === current ? jump : null} />`}
+        ${current === "data" && html`<${TestData} data=${edit.data} problem=${problem} onInput=${(data) => change({ data })} writable=${writable} />`}
         ${current === "settings" && html`<${Settings} edit=${edit} compiled=${compiled} change=${change} disabled=${!writable} />`}<//>
     </section></div>`;
 }
 
+/** The data that a template or snippet is tried with. Those who may not save it may still try other data. */
+export function TestData({ data, problem, onInput, writable }) {
+  return html`<p class="pane-note soft">An object as JSON: the substitution data of the preview and of tests.${" "}
+      ${writable ? "It is saved with the draft, for everybody who edits it." : "What you change here is not saved."}</p>
+    ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
+    <${CodeEditor} key="data" label="Test data" language="json" value=${data} onInput=${onInput} />`;
+}
+
 function Heads({ content, set, replace, errors, readonly }) {
   const { name, email } = sender(content);
-  const fault = (header) => ofPart(errors, `Header:${header}`).map(faultText).join(" ");
+  const fault = (header) => ofPart(errors, `Header:${header}`).map(inWords).join(" ");
   return html`<div class="stack small"><${TextField} label="Subject" problem=${fault("Subject")} value=${content.subject ?? ""} onInput=${(subject) => set({ subject })} readonly=${readonly} />
     <div class="form-grid"><${TextField} label="From name" optional value=${name} onInput=${(text) => replace(withSender(content, { name: text, email }))} readonly=${readonly} />
       <${TextField} label="From address" problem=${fault("From")} value=${email} onInput=${(text) => replace(withSender(content, { name, email: text }))} spellcheck="false" readonly=${readonly} />

@@ -4,11 +4,13 @@ import { get, put, remove } from "../core/api.js";
 import { useResource } from "../core/resource.js";
 import { go, href } from "../core/router.js";
 import { may } from "../core/service.js";
-import { dropTestData, editable, isSame, keepTestData, keepUnsaved, parseData, templatePath, testData, unsaved } from "../core/templates.js";
+import {
+  dataText, dataUpdate, dropFormerData, editable, isOtherData, isSame, isShared, keepUnsaved, parseData, templatePath, unsaved,
+} from "../core/templates.js";
 import { Badge, Button, Copyable } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
-import { attempt, Loaded } from "../parts/feedback.js";
+import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
 import { PageHead } from "../parts/page.js";
 import { Content } from "./templates-content.js";
 import { useJudged } from "./templates-judged.js";
@@ -29,28 +31,36 @@ export function TemplateEditor({ id }) {
   return html`<div class="page wide-page"><${Loaded} resource=${resource}>${(data) => html`<${Editor} id=${id} ...${data} replace=${resource.set} />`}<//></div>`;
 }
 
+/** What is edited: the fields of a version, and the test data as text. */
+const fieldsOf = (id, draft) => ({ ...editable(draft), data: dataText(id, draft) });
+
 function Editor({ id, draft, published, replace }) {
-  const [edit, setEdit] = useState(() => unsaved(id) ?? editable(draft));
-  const [data, setData] = useState(() => testData(id));
+  const [edit, setEdit] = useState(() => unsaved(id) ?? fieldsOf(id, draft));
   const [jump, setJump] = useState(null);
-  const changed = !isSame(edit, draft);
-  const parsed = parseData(data);
+  const writable = may("templates/modify") && !isShared(draft);
+  const changed = writable && (!isSame(edit, draft) || isOtherData(edit.data, draft));
+  const parsed = parseData(edit.data);
   const judged = useJudged(edit.content, parsed.value);
-  const writable = may("templates/modify");
   useEffect(() => { keepUnsaved(id, changed ? edit : null); }, [edit, changed]);
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
   const save = async (more) => {
-    await put(templatePath(id), { ...editable(edit), ...more });
+    const fields = isSame(edit, draft) ? {} : editable(edit);
+    await put(templatePath(id), { ...fields, ...dataUpdate(edit.data, draft), ...more });
+    dropFormerData(id);
     const fresh = await versions(id);
     replace(() => fresh);
-    // What was typed in the meantime stays.
-    setEdit((former) => (former === edit ? editable(fresh.draft) : former));
+    // What was typed in the meantime stays
+    setEdit((former) => (former === edit ? { ...editable(fresh.draft), data: edit.data } : former));
+    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
   };
-  const state = !published ? "draft" : changed || !isSame(edit, published) ? "changed" : "published";
-  return html`<${PageHead} title=${edit.name || id} back=${["Templates", href(["templates"])]} about=${html`<span class="row wraps"><${State} state=${state} />${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${id} /></span>`}>
-      <${Actions} id=${id} edit=${edit} published=${published} changed=${changed} parsed=${parsed} save=${save} revert=${() => setEdit(editable(draft))} writable=${writable} /><//>
+  const state = !published ? "draft" : isSame(edit, published) ? "published" : "changed";
+  const about = html`<span class="row wraps"><${State} state=${state} />${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${id} /></span>`;
+  return html`<${PageHead} keeps title=${edit.name || id} back=${["Templates", href(["templates"])]} about=${about}>
+      <${Actions} id=${id} edit=${edit} published=${published} changed=${changed} parsed=${parsed} save=${save}
+        revert=${() => setEdit(fieldsOf(id, draft))} writable=${writable} /><//>
+    ${isShared(draft) && html`<${Notice}>The account shares this template. It can be sent; the account alone changes it.<//>`}
     <div class="columns template">
-      <${Content} edit=${edit} compiled=${draft.content.html} change=${change} data=${data} problem=${parsed.problem} onData=${(text) => { setData(text); keepTestData(id, text); }} judged=${judged} jump=${jump} writable=${writable} />
+      <${Content} edit=${edit} compiled=${draft.content.html} change=${change} problem=${parsed.problem} judged=${judged} jump=${jump} writable=${writable} />
       <${Preview} judged=${judged} onJump=${setJump} /></div>`;
 }
 
@@ -66,15 +76,15 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     if (!(await confirm({ title: `Delete ${edit.name}?`, text: "The draft and the published version are lost. Transmissions that name it are refused from then on.", typed: edit.name }))) return;
     if (!(await attempt(() => remove(templatePath(id)), "Deleted"))) return;
     keepUnsaved(id, null);
-    dropTestData(id);
+    dropFormerData(id);
     go(["templates"]);
   };
   return html`<${CurlButton} path=${templatePath(id)} query=${{ draft: true }} />
     ${writable && html`<${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
       ${changed && html`<${Button} icon="rotate-ccw" onClick=${revert}>Discard<//>`}`}
     ${may("transmissions/modify") && html`<${Button} icon="send" onClick=${() => setDialog("send")}>Send a test<//>`}
-    ${writable && html`<${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>Save draft<//>
-      <${Button} icon="upload" kind="primary" disabled=${published && isSame(edit, published)} onClick=${() => setDialog("publish")}>Publish<//>`}
+    ${writable && html`<div class="kept"><${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>Save draft<//>
+      <${Button} icon="upload" kind="primary" disabled=${published && isSame(edit, published)} onClick=${() => setDialog("publish")}>Publish<//></div>`}
     ${dialog === "send" && html`<${SendTest} id=${id} parsed=${parsed} changed=${changed && writable} save=${save} onClose=${() => setDialog("")} />`}
     ${dialog === "publish" && html`<${Publish} edit=${edit} published=${published} save=${save} onClose=${() => setDialog("")} />`}`;
 }

@@ -5,11 +5,13 @@ import { plural } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
-import { keepTestData, TEMPLATES } from "../core/templates.js";
+import { freeId } from "../core/slug.js";
+import { TEMPLATES } from "../core/templates.js";
 import { Badge, Button, Copyable, SearchField, Segments, TextField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Loaded } from "../parts/feedback.js";
+import { IdField } from "../parts/id-field.js";
 import { Card } from "../parts/page.js";
 import { Section } from "./templates-section.js";
 
@@ -31,7 +33,7 @@ export function TemplateList() {
   return html`<${Section} current="list" about="Content that transmissions use by its id. A draft is tried out; publishing makes it the version that is sent." actions=${html`<${CurlButton} path=${TEMPLATES} />${add}`}>
     <${Loaded} resource=${resource}>${(templates) => (templates.length ? html`<${Matches} templates=${templates} />` : html`<${Card} flush>
       <${Empty} icon="file-text" title="No template yet" actions=${add}>Write a subject and a body with placeholders such as <code>{{name}}</code>, try them with your data, and publish.<//><//>`)}<//>
-    ${adding && html`<${NewTemplate} onClose=${() => setAdding(false)} />`}<//>`;
+    ${adding && html`<${NewTemplate} ids=${(resource.data ?? []).map((each) => each.id)} onClose=${() => setAdding(false)} />`}<//>`;
 }
 
 function Matches({ templates }) {
@@ -57,18 +59,19 @@ function Table({ templates }) {
       <td><${Time} at=${each.last_update_time} /></td><td><${Time} at=${each.last_use} /></td></tr>`)}</tbody></table></div>`;
 }
 
-function NewTemplate({ onClose }) {
+function NewTemplate({ ids, onClose }) {
   const [name, setName] = useState("");
   const [id, setId] = useState("");
   const [from, setFrom] = useState("");
+  const proposal = freeId(name, ids);
   const create = async () => {
     const content = { from, subject: "Hello, {{name}}", html: "<h1>Hello, {{name}}</h1>\n<p>Write your mail here.</p>\n", text: "Hello, {{name}}\n\nWrite your mail here.\n" };
-    const { results } = await post(TEMPLATES, { name, content, ...(id && { id }) });
-    keepTestData(results.id, JSON.stringify({ name: "Anna" }, null, 2));
+    const chosen = id || proposal;
+    const { results } = await post(TEMPLATES, { name, content, preview_data: { name: "Anna" }, ...(chosen && { id: chosen }) });
     go(["templates", "edit", results.id]);
   };
   return html`<${Dialog} title="New template" submit="Make template" disabled=${!name || !from} onClose=${onClose} onSubmit=${create}>
     <${TextField} label="Name" value=${name} onInput=${setName} />
-    <${TextField} label="Id" optional hint="Transmissions name it. Letters, digits, - and _; it cannot be changed." class="mono" value=${id} onInput=${setId} spellcheck="false" autocomplete="off" />
+    <${IdField} hint="Transmissions name it." value=${id} onInput=${setId} proposal=${proposal} />
     <${TextField} label="From" type="email" hint="An address at one of your sending domains." placeholder="hello@example.com" value=${from} onInput=${setFrom} /><//>`;
 }

@@ -1,11 +1,11 @@
 // What becomes of a template with its test data: errors and missing data first, then the mail.
 import { html } from "../vendor/preact.js";
+import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
 import { Icon, Tabs, TabPanel } from "../parts/controls.js";
 import { Empty, Notice, SkeletonRows } from "../parts/feedback.js";
 import { MailStage, PreviewFrame } from "../parts/mail-stage.js";
 import { MJML, PARTS, SOURCE } from "../core/templates.js";
-import { faultText } from "./templates-content.js";
 
 const NAMES = Object.fromEntries([...PARTS, MJML, SOURCE]);
 const nameOf = (part) => NAMES[part] ?? part.replace("Header:", "");
@@ -23,11 +23,11 @@ export function Preview({ judged, onJump }) {
 
 function Faults({ errors, onJump }) {
   return html`<div class="pane-note"><${Notice} tone="bad" icon="circle-alert"><ul class="stack small" aria-label="Errors">${errors.slice(0, 20).map((each, index) => html`<li key=${index}>
-    ${each.line ? html`<button type="button" class="plain-link strong" onClick=${() => onJump({ ...each })}>${nameOf(each.part)}, line ${each.line}</button>: ` : each.part && html`<span class="strong">${nameOf(each.part)}: </span>`}${faultText(each)}</li>`)}</ul><//></div>`;
+    ${each.line ? html`<button type="button" class="plain-link strong" onClick=${() => onJump({ ...each })}>${nameOf(each.part)}, line ${each.line}</button>: ` : each.part && html`<span class="strong">${nameOf(each.part)}: </span>`}${inWords(each)}</li>`)}</ul><//></div>`;
 }
 
 function Missing({ variables }) {
-  const names = [...new Set(variables.filter((each) => each.missing).map((each) => each.name))];
+  const names = [...new Set(variables.filter((each) => each.missing && !each.optional).map((each) => each.name))];
   return names.length > 0 && html`<div class="pane-note"><${Notice} tone="warn" icon="alert-triangle">Not in the test data: ${names.slice(0, 12).map((each, index) => html`${index > 0 && ", "}<code key=${each}>${each}</code>`)}${names.length > 12 && " and more"}.<//></div>`;
 }
 

@@ -2,17 +2,18 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { get, put, remove } from "../core/api.js";
 import { useResource } from "../core/resource.js";
+import { inWords } from "../core/messages.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may, shownSubaccount } from "../core/service.js";
-import { dataId, importOf, isShared, snippetPath } from "../core/snippets.js";
-import { dropTestData, keepTestData, keepUnsaved, parseData, PARTS, testData, unsaved } from "../core/templates.js";
+import { dataId, importOf, snippetPath } from "../core/snippets.js";
+import { dataText, dataUpdate, dropFormerData, isOtherData, isShared, keepUnsaved, parseData, PARTS, unsaved } from "../core/templates.js";
 import { Badge, Button, CheckField, Copyable, TabPanel, Tabs, TextField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { CodeEditor } from "../parts/editor.js";
 import { confirm } from "../parts/dialog.js";
-import { attempt, Loaded, Notice } from "../parts/feedback.js";
+import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
-import { faultText } from "./templates-content.js";
+import { TestData } from "./templates-content.js";
 import { useJudged } from "./templates-judged.js";
 import { Preview } from "./templates-preview.js";
 
@@ -22,7 +23,7 @@ const readUsers = (id, signal) => get(`${snippetPath(id)}/templates`, undefined,
 
 /** What can be edited, with every part: an update with an empty text removes a part. */
 const editable = ({ name, shared_with_subaccounts: shared, content }) => ({ name, shared, content: Object.fromEntries(PARTS.map(([part]) => [part, content[part] ?? ""])) });
-const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const isSame = ({ data: _, ...edit }, stored) => JSON.stringify(edit) === JSON.stringify(stored);
 
 export function SnippetEditor({ id }) {
   const resource = useResource((signal) => read(id, signal), [id]);
@@ -32,23 +33,25 @@ export function SnippetEditor({ id }) {
 function Editor({ id, snippet, replace }) {
   const own = dataId(id);
   const stored = editable(snippet);
-  const [edit, setEdit] = useState(() => unsaved(own) ?? stored);
-  const [data, setData] = useState(() => testData(own));
+  const [edit, setEdit] = useState(() => unsaved(own) ?? { ...stored, data: dataText(own, snippet) });
   const [jump, setJump] = useState(null);
   const users = useResource((signal) => readUsers(id, signal), [id]);
-  const changed = !isSame(edit, stored);
-  const parsed = parseData(data);
-  const judged = useJudged(edit.content, parsed.value, true);
   const writable = may("templates/modify") && !isShared(snippet);
+  const changed = writable && (!isSame(edit, stored) || isOtherData(edit.data, snippet));
+  const parsed = parseData(edit.data);
+  const judged = useJudged(edit.content, parsed.value, true);
   useEffect(() => { keepUnsaved(own, changed ? edit : null); }, [edit, changed]);
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
   const save = async () => {
     const { name, shared, content } = edit;
-    await put(snippetPath(id), { name, content, ...(shared !== stored.shared && { shared_with_subaccounts: shared }) });
+    const fields = { name, content, ...(shared !== stored.shared && { shared_with_subaccounts: shared }) };
+    await put(snippetPath(id), { ...fields, ...dataUpdate(edit.data, snippet) });
+    dropFormerData(own);
     const fresh = await read(id);
     replace(() => fresh);
     // What was typed in the meantime stays.
-    setEdit((former) => (former === edit ? editable(fresh) : former));
+    setEdit((former) => (former === edit ? { ...editable(fresh), data: edit.data } : former));
+    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
   };
   const destroy = async () => {
     let templates;
@@ -57,17 +60,17 @@ function Editor({ id, snippet, replace }) {
     if (!(await confirm({ title: `Delete ${snippet.name}?`, text, typed: templates.length ? snippet.name : undefined }))) return;
     if (!(await attempt(() => remove(snippetPath(id)), "Deleted"))) return;
     keepUnsaved(own, null);
-    dropTestData(own);
+    dropFormerData(own);
     go(["templates", "snippets"]);
   };
-  return html`<${PageHead} title=${edit.name || id} back=${["Snippets", href(["templates", "snippets"])]} about=${html`<span class="row wraps">${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${importOf(id)} /></span>`}>
+  return html`<${PageHead} keeps title=${edit.name || id} back=${["Snippets", href(["templates", "snippets"])]} about=${html`<span class="row wraps">${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${importOf(id)} /></span>`}>
       <${CurlButton} path=${snippetPath(id)} />
       ${writable && html`<${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
-        ${changed && html`<${Button} icon="rotate-ccw" onClick=${() => setEdit(stored)}>Discard<//>`}
-        <${SaveButton} disabled=${!changed} save=${save} />`}<//>
+        ${changed && html`<${Button} icon="rotate-ccw" onClick=${() => setEdit({ ...stored, data: dataText(own, snippet) })}>Discard<//>`}
+        <div class="kept"><${SaveButton} disabled=${!changed} save=${save} /></div>`}<//>
     ${isShared(snippet) && html`<${Notice}>The account shares this snippet. Templates may import it; the account alone changes it.<//>`}
     <div class="columns template"><div class="stack">
-        <${Parts} edit=${edit} change=${change} data=${data} problem=${parsed.problem} onData=${(text) => { setData(text); keepTestData(own, text); }} judged=${judged} jump=${jump} writable=${writable} />
+        <${Parts} edit=${edit} change=${change} problem=${parsed.problem} judged=${judged} jump=${jump} writable=${writable} />
         <${UsedIn} resource=${users} id=${id} /></div>
       <${Preview} judged=${judged} onJump=${setJump} /></div>`;
 }
@@ -82,7 +85,7 @@ function SaveButton({ save, disabled }) {
   return html`<${Button} icon="save" kind="primary" busy=${busy} disabled=${disabled} onClick=${run}>Save<//>`;
 }
 
-function Parts({ edit, change, data, problem, onData, judged, jump, writable }) {
+function Parts({ edit, change, problem, judged, jump, writable }) {
   const faults = (part) => judged.errors.filter((each) => each.part === part);
   const tabs = [...PARTS.map(([key, label]) => [key, label, faults(key).length || null]), ["data", "Test data"], ["settings", "Settings"]];
   const current = tabs.find(([key]) => key === route.value.query.part)?.[0] ?? tabs[0][0];
@@ -93,10 +96,8 @@ function Parts({ edit, change, data, problem, onData, judged, jump, writable }) 
     <div class="card-tabs"><${Tabs} id="part" label="Parts of the snippet" tabs=${tabs} current=${current} onChange=${choose} /></div>
     <${TabPanel} id="part" current=${current}>
       ${part && html`<${CodeEditor} key=${current} label=${part[1]} language=${part[2]} value=${edit.content[current]} readOnly=${!writable} onInput=${(text) => change({ content: { ...edit.content, [current]: text } })}
-        problems=${faults(current).map((each) => ({ ...each, text: faultText(each) }))} jump=${jump?.part === current ? jump : null} />`}
-      ${current === "data" && html`<p class="pane-note soft">An object as JSON: the substitution data of the preview. It stays in this browser.</p>
-        ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
-        <${CodeEditor} key="data" label="Test data" language="json" value=${data} onInput=${onData} />`}
+        problems=${faults(current).map((each) => ({ ...each, text: inWords(each) }))} jump=${jump?.part === current ? jump : null} />`}
+      ${current === "data" && html`<${TestData} data=${edit.data} problem=${problem} onInput=${(data) => change({ data })} writable=${writable} />`}
       ${current === "settings" && html`<div class="pane-note stack"><${TextField} label="Name" value=${edit.name} onInput=${(name) => change({ name })} readonly=${!writable} />
         ${shownSubaccount() === "" && html`<${CheckField} label="Share with all subaccounts" checked=${edit.shared} disabled=${!writable} onChange=${(shared) => change({ shared })} />`}</div>`}<//>
   </section>`;

@@ -5,12 +5,13 @@ import { plural } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may, shownSubaccount } from "../core/service.js";
-import { dataId, SNIPPETS } from "../core/snippets.js";
-import { keepTestData } from "../core/templates.js";
+import { freeId } from "../core/slug.js";
+import { SNIPPETS } from "../core/snippets.js";
 import { Badge, Button, CheckField, Copyable, SearchField, TextField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Loaded } from "../parts/feedback.js";
+import { IdField } from "../parts/id-field.js";
 import { Card } from "../parts/page.js";
 import { Section } from "./templates-section.js";
 
@@ -23,7 +24,7 @@ export function SnippetList() {
   return html`<${Section} current="snippets" about="Pieces of content that many templates share, such as a footer." actions=${html`<${CurlButton} path=${SNIPPETS} />${add}`}>
     <${Loaded} resource=${resource}>${(snippets) => (snippets.length ? html`<${Matches} snippets=${snippets} />` : html`<${Card} flush>
       <${Empty} icon="file-text" title="No snippet yet" actions=${add}>Write a footer once, and import it in each template with <code>${'{{ render_snippet("footer") }}'}</code>. A change of it reaches all of them.<//><//>`)}<//>
-    ${adding && html`<${NewSnippet} onClose=${() => setAdding(false)} />`}<//>`;
+    ${adding && html`<${NewSnippet} ids=${(resource.data ?? []).map((each) => each.id)} onClose=${() => setAdding(false)} />`}<//>`;
 }
 
 function Matches({ snippets }) {
@@ -51,18 +52,20 @@ function Users({ snippet }) {
   return snippet.shared_with_subaccount ? html`<${Badge} tone="info" icon="users">All subaccounts<//>` : html`<span class="soft">The account</span>`;
 }
 
-function NewSnippet({ onClose }) {
+function NewSnippet({ ids, onClose }) {
   const [name, setName] = useState("");
   const [id, setId] = useState("");
   const [shared, setShared] = useState(false);
+  const proposal = freeId(name, ids);
   const create = async () => {
     const content = { html: "<p>Example Ltd, {{city}}</p>\n", text: "Example Ltd, {{city}}\n" };
-    const { results } = await post(SNIPPETS, { name, content, ...(id && { id }), ...(shared && { shared_with_subaccounts: true }) });
-    keepTestData(dataId(results.id), JSON.stringify({ city: "Oslo" }, null, 2));
+    const chosen = id || proposal;
+    const own = { ...(chosen && { id: chosen }), ...(shared && { shared_with_subaccounts: true }) };
+    const { results } = await post(SNIPPETS, { name, content, preview_data: { city: "Oslo" }, ...own });
     go(["templates", "snippets", results.id]);
   };
   return html`<${Dialog} title="New snippet" submit="Make snippet" disabled=${!name} onClose=${onClose} onSubmit=${create}>
     <${TextField} label="Name" value=${name} onInput=${setName} />
-    <${TextField} label="Id" optional hint="Templates name it. Letters, digits, - and _; it cannot be changed." class="mono" value=${id} onInput=${setId} spellcheck="false" autocomplete="off" />
+    <${IdField} hint="Templates name it." value=${id} onInput=${setId} proposal=${proposal} />
     ${shownSubaccount() === "" && html`<${CheckField} label="Share with all subaccounts" checked=${shared} onChange=${setShared} />`}<//>`;
 }

@@ -61,7 +61,7 @@ export function RecipientsField({ label = "Recipients", onChange, source, onSour
   const large = text.length > LONGEST_SHOWN;
   return html`<div class="stack small">
     ${large ? html`<p><span class="label">${label}</span> <span class="soft">from ${file}</span></p>` : html`<${TextField} label=${label} multiline class="mono" rows="5" value=${text} onInput=${setText} spellcheck="false"
-      placeholder=${"email,name,city\nanna@example.com,Anna,Oslo"} hint="One recipient a line, or CSV with a heading: email, name, tags, metadata. Every other column becomes substitution data." />`}
+      placeholder=${"email,name,city\nanna@example.com,Anna,Oslo"} hint="One recipient a line, or CSV with a heading: email, name, tags, metadata. The name and every other column fill the template: {{name}}, {{city}}." />`}
     <div class="row wraps"><${FileButton} label="Choose a CSV file" onText=${(content, name) => { setFile(name); setText(content); }} />
       ${text && html`<${Button} kind="ghost" icon="x" onClick=${() => setText("")}>Empty<//><span class="soft" role="status">${plural(result.recipients.length, "recipient")}</span>`}</div>
     ${progress && progress[1] > 2000 && html`<${Progress} label="Reading rows" done=${progress[0]} total=${progress[1]} />`}

@@ -1,12 +1,16 @@
 // Dialogs over the page: the browser's own, so that focus stays inside and Escape closes.
 import { html, signal, useEffect, useRef, useState } from "../vendor/preact.js";
 import { Button, IconButton, TextField } from "./controls.js";
+import { ErrorBox } from "./feedback.js";
 
-/** A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown. */
+/**
+ * A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown until
+ * something is changed.
+ */
 export function Dialog({ title, onClose, onSubmit, submit = "Save", danger, disabled, wide, children, foot }) {
   const element = useRef();
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState("");
+  const [error, setError] = useState(null);
   useEffect(() => {
     element.current.showModal();
     element.current.querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea")?.focus();
@@ -15,20 +19,20 @@ export function Dialog({ title, onClose, onSubmit, submit = "Save", danger, disa
     event.preventDefault();
     if (disabled || busy) return;
     setBusy(true);
-    setProblem("");
+    setError(null);
     try {
       if ((await onSubmit()) !== false) onClose();
-    } catch (error) {
-      setProblem(error.message);
+    } catch (problem) {
+      setError(problem);
     } finally {
       setBusy(false);
     }
   };
   return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onClose=${onClose}
     onClick=${(event) => { if (event.target === element.current) element.current.close(); }}>
-    <form onSubmit=${send} novalidate>
+    <form onSubmit=${send} onInput=${() => setError(null)} onChange=${() => setError(null)} novalidate>
       <div class="dialog-head"><h2>${title}</h2><${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => element.current.close()} /></div>
-      <div class="dialog-body" tabindex="-1">${children}${problem && html`<p class="notice bad" role="alert">${problem}</p>`}</div>
+      <div class="dialog-body" tabindex="-1">${children}${error && html`<${ErrorBox} error=${error} />`}</div>
       ${foot ?? (onSubmit && html`<div class="dialog-foot"><${Button} onClick=${() => element.current.close()}>Cancel<//>
         <${Button} type="submit" kind="primary ${danger ? "danger" : ""}" busy=${busy} disabled=${disabled}>${submit}<//></div>`)}
     </form></dialog>`;

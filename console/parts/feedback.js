@@ -33,13 +33,14 @@ export function Notice({ tone = "", icon = "info", children }) {
   return html`<div class="notice ${tone}"><${Icon} name=${icon} /><div class="grow wrap">${children}</div></div>`;
 }
 
-/** What the API said, and what to do about it. */
+/** What went wrong, what to do about it, and behind a click what the API said word for word. */
 export function ErrorBox({ error, retry }) {
   return html`<div class="notice bad" role="alert"><${Icon} name="circle-alert" /><div class="grow wrap">
     <p class="strong">${error.message}</p>
-    ${error.errors?.slice(1, 6).map((each) => html`<p>${[each.message, each.description].filter(Boolean).join(": ")}</p>`)}
-    ${error.hint && html`<p class="soft">${error.hint}</p>`}
-    ${error.status >= 500 && error.requestId && html`<p class="soft">Request <code>${error.requestId}</code></p>`}
+    ${error.texts?.slice(1, 6).map((each) => html`<p>${each}</p>`)}
+    ${error.hint && html`<p>${error.hint}</p>`}
+    ${error.status >= 500 && error.requestId && html`<p>Request <code>${error.requestId}</code></p>`}
+    ${error.said && html`<details class="said"><summary>What the API answered</summary><pre>${error.said}</pre></details>`}
   </div>${retry && html`<${Button} kind="small" icon="rotate-ccw" onClick=${retry}>Try again<//>`}</div>`;
 }
 

@@ -2,8 +2,9 @@
 import { html } from "../vendor/preact.js";
 import { Icon } from "./controls.js";
 
-export function PageHead({ title, about, back, children }) {
-  return html`<header class="page-head"><div class="titles">
+/** One that `keeps` stays in view, on a phone what has the class "kept" in it. */
+export function PageHead({ title, about, back, keeps, children }) {
+  return html`<header class="page-head ${keeps ? "keeps" : ""}"><div class="titles">
     ${back && html`<a class="back" href=${back[1]}><${Icon} name="arrow-left" />${back[0]}</a>`}
     <h1>${title}</h1>${about && html`<p>${about}</p>`}</div>${children}</header>`;
 }

@@ -9,6 +9,10 @@ export function SignIn() {
   const [entry, setEntry] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const enter = (text) => {
+    setEntry(text);
+    setProblem("");
+  };
   const submit = async (event) => {
     event.preventDefault();
     if (!entry.trim()) return setProblem("Enter an API key");
@@ -23,7 +27,7 @@ export function SignIn() {
   return html`<main class="signin"><form class="card" onSubmit=${submit} novalidate>
     <span class="brand"><img src="icon.svg" alt="" /> Postfinch</span>
     <div><h1>Sign in</h1><p class="soft">With an API key of the account or of a subaccount. It stays in this tab and is forgotten when the tab is closed.</p></div>
-    <${TextField} label="API key" type="password" value=${entry} onInput=${setEntry} problem=${problem} class="mono" autocomplete="off" spellcheck="false" autofocus
+    <${TextField} label="API key" type="password" value=${entry} onInput=${enter} problem=${problem} class="mono" autocomplete="off" spellcheck="false" autofocus
       hint=${local.value ? html`<code>make run</code> prints a link that signs in.` : undefined} />
     <${Button} type="submit" kind="primary" busy=${busy}>Sign in<//>
   </form></main>`;

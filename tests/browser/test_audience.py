@@ -75,8 +75,8 @@ def test_a_list_is_made_from_a_file_saved_and_deleted(
         details.get_by_role("button", name="Save as CSV").click()
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
     assert [(each["email"], each["name"], each["substitution_data"]) for each in rows] == [
-        ("anna@list.example", "Andersen, Anna", '{"city":"Oslo"}'),
-        ("'+ben@list.example", "Ben", '{"city":"Rome"}'),
+        ("anna@list.example", "Andersen, Anna", '{"name":"Andersen, Anna","city":"Oslo"}'),
+        ("'+ben@list.example", "Ben", '{"name":"Ben","city":"Rome"}'),
     ]
     details.get_by_role("button", name="Delete list").click()
     question = page.get_by_role("dialog", name="Delete Guests?")

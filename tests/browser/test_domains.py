@@ -33,6 +33,22 @@ def test_a_domain_is_added_published_and_verified(fresh_console: Console) -> Non
     expect(row.get_by_text("Ready")).to_be_visible()
 
 
+def test_the_record_of_bounces_is_recommended_for_a_name_of_its_own(
+    console: Console, service: Service
+) -> None:
+    names = ("mx.example.org", "bounces.mx.example.org")
+    for name in names:
+        body = {"domain": name}
+        assert service.request("POST", "/api/v1/sending-domains", body).status == 200
+    page = console.open(f"domains/sending/{names[0]}")
+    expect(page.get_by_text("Add bounces.mx.example.org as a sending domain")).to_be_visible()
+    expect(page.get_by_text("Better elsewhere", exact=True)).to_be_visible()
+    assert console.violations() == []
+    page = console.open(f"domains/sending/{names[1]}")
+    expect(page.get_by_text("It must have no other records.")).to_be_visible()
+    expect(page.get_by_text("Better elsewhere", exact=True)).to_have_count(0)
+
+
 def _add(console: Console, domain: str) -> None:
     service = console.service
     body = {"domain": domain, "dkim": {"selector": "old"}}

@@ -1,10 +1,11 @@
-"""Keep the content of templates, compressed, in items of its own or in the bucket.
+"""Keep the content of templates and the data of their previews, compressed, apart from the records.
 
 Access patterns of ``config``:
 
 - one content → ``template#<account>#<template id>`` / ``content#<token>``
 
-Content too large for an item is the object ``templates/<account>/<token>`` of the bucket instead.
+Preview data is kept like content. What is too large for an item is the object
+``templates/<account>/<token>`` of the bucket instead.
 Content never changes: an edit stores it under a new reference, so a process may keep the content of
 a reference for ever. It is not in the template's own item, so that a list reads no content.
 """

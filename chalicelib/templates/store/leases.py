@@ -133,7 +133,7 @@ def delete(owner: Scope, template_id: str) -> bool:
             _withdraw(template, token)
             raise resource_conflict(f"Template is in use by {_user(lease)}")
         _remove(template, token)
-        bodies.discard(template.content_refs)
+        bodies.discard(template.body_refs)
         return True
 
     return dynamo.retry_conflicts(attempt)
@@ -204,7 +204,7 @@ def _remove(template: Template, token: str) -> None:
         condition="#revision = :revision AND #deletion = :token",
         values={"revision": template.revision, "token": token},
     )
-    dynamo.transact([head, *bodies.removals(pk, template.content_refs)])
+    dynamo.transact([head, *bodies.removals(pk, template.body_refs)])
 
 
 def _lease(template: Template, transmission_id: str, until: float) -> Item:

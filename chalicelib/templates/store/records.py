@@ -1,4 +1,4 @@
-"""Keep the records of templates, each with its two versions.
+"""Keep the records of templates, each with its two versions and the data of its previews.
 
 Access patterns of ``config``:
 
@@ -11,8 +11,9 @@ Access patterns of ``config``:
 The sample template belongs to the service's own account. Every account and subaccount finds it
 under its id, unless it finds a template of its own account there.
 
-``bodies.py`` keeps the content and ``leases.py`` the leases, in the same partition. An edit is one
-transaction, conditional on the revision of the record that it started from.
+``bodies.py`` keeps the content and ``leases.py`` the leases, in the same partition. Preview data is
+a body of its own, which no transmission reads. An edit is one transaction, conditional on the
+revision of the record that it started from.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from chalicelib.templates.model import Template, Version, no_template, no_versio
 from chalicelib.templates.snippet_names import snippets_in
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
+from chalicelib.templates.store.new_bodies import NewBodies
 
 Json = dict[str, Any]
 
@@ -62,16 +64,16 @@ def in_scope(scope: Scope, shared: bool | None) -> Iterator[Template]:
             yield template
 
 
-def create(template: Template, content: Json) -> bool:
+def create(template: Template, content: Json, preview_data: Json | None = None) -> bool:
     """Store a new template; return ``False`` if its owner has one with this id."""
-    body = bodies.prepare(template.account_id, content)
-    template = _referring(template, body.ref)
+    new = NewBodies.prepare(template.account_id, content, preview_data)
+    template = new.with_preview(_referring(template, new.content_ref or ""))
     pk = partition(template.account_id, template.id)
     record = dynamo.put(_config, _to_item(template), condition="attribute_not_exists(#pk)")
     try:
-        dynamo.transact([record, *body.writes(pk)])
+        dynamo.transact([record, *new.writes(pk)])
     except TransactionFailed:
-        bodies.discard([body.ref])
+        new.discard()
         return False
     return True
 
@@ -92,6 +94,25 @@ def read(scope: Scope, template_id: str, draft: bool | None) -> StoredContent | 
         return StoredContent(template, version, content_of(template, version))
 
     return dynamo.retry_conflicts(attempt, on=ContentGone)
+
+
+def read_with_preview_data(
+    scope: Scope, template_id: str, draft: bool | None
+) -> tuple[StoredContent, Json] | None:
+    """Return what :func:`read` does, and the data of the template's previews."""
+
+    def attempt() -> tuple[StoredContent, Json] | None:
+        stored_content = read(scope, template_id, draft)
+        if stored_content is None:
+            return None
+        return stored_content, _preview_data(stored_content.template)
+
+    return dynamo.retry_conflicts(attempt, on=ContentGone)
+
+
+def _preview_data(template: Template) -> Json:
+    pk, ref = partition(template.account_id, template.id), template.preview_ref
+    return bodies.load(pk, ref) if ref else {}
 
 
 def get_content(scope: Scope, template_id: str, draft: bool) -> StoredContent:
@@ -136,13 +157,15 @@ def update(
     template_id: str,
     edit: Callable[[Template, str | None], Template],
     content: Json | None,
+    preview_data: Json | None = None,
 ) -> Template | None:
     """Replace a record by what ``edit`` makes of it; no edit made at the same time is lost.
 
     ``edit`` gets the reference of the new ``content``, if there is any; it may raise and may be
-    called again. Returns ``None`` if the owner has no such template.
+    called again. ``preview_data`` replaces the former, unless it is ``None``. Returns ``None`` if
+    the owner has no such template.
     """
-    body = bodies.prepare(owner.account_id, content) if content is not None else None
+    new_bodies = NewBodies.prepare(owner.account_id, content, preview_data)
     may_be_written = False
 
     def attempt() -> Template | None:
@@ -150,24 +173,24 @@ def update(
         old = get(owner.account_id, owner.owner, template_id)
         if old is None:
             return None
-        new = edit(old, body.ref if body else None)
+        new = new_bodies.with_preview(edit(old, new_bodies.content_ref))
         if replace(new, revision=old.revision) == old:
             return old
         may_be_written = True
         try:
-            _write(old, new, body)
+            _write(old, new, new_bodies)
         except TransactionFailed:
             may_be_written = False
             raise
-        bodies.discard(old.content_refs - new.content_refs)
+        bodies.discard(old.body_refs - new.body_refs)
         return new
 
     try:
         return dynamo.retry_conflicts(attempt)
     finally:
         # A fault may come after the write: superfluous content does no harm, lost content does.
-        if body and not may_be_written:
-            bodies.discard([body.ref])
+        if not may_be_written:
+            new_bodies.discard()
 
 
 def partition(account_id: int, template_id: str) -> str:
@@ -191,6 +214,7 @@ def from_item(item: Item) -> Template:
         published=_version(item["published"]) if item["published"] else None,
         revision=item["revision"],
         last_use=item.get("last_use"),
+        preview_ref=item.get("preview_ref", ""),
     )
 
 
@@ -199,25 +223,26 @@ def _version(fields: Item) -> Version:
     return Version(**fields | {"snippets": None if snippets is None else tuple(snippets)})
 
 
-def _write(old: Template, new: Template, body: bodies.Body | None) -> None:
+def _write(old: Template, new: Template, new_bodies: NewBodies) -> None:
     pk = partition(old.account_id, old.id)
     record = dynamo.update(
         _config,
         *head(old),
         "SET #owner_key = :owner_key, #shared = :shared, #draft = :draft, "
-        "#published = :published, #revision = :revision",
+        "#published = :published, #revision = :revision, #preview_ref = :preview_ref",
         values={
             "owner_key": _records.keys_of(new)["owner_key"],
             "shared": new.shared,
             "draft": asdict(new.draft),
             "published": asdict(new.published) if new.published else None,
             "revision": new.revision,
+            "preview_ref": new.preview_ref,
             "old": old.revision,
         },
         condition="#revision = :old",
     )
-    removals = bodies.removals(pk, old.content_refs - new.content_refs)
-    dynamo.transact([record, *(body.writes(pk) if body else []), *removals])
+    removals = bodies.removals(pk, old.body_refs - new.body_refs)
+    dynamo.transact([record, *new_bodies.writes(pk), *removals])
 
 
 def _referring(template: Template, ref: str) -> Template:

@@ -86,6 +86,47 @@ def test_what_is_pulled_and_pushed_again_differs_in_nothing(account: Client) -> 
     assert "Nothing differs: 3 " in run("templates", "push", "--delete")
 
 
+@pytest.mark.parametrize("kind", ["template", "snippet"])
+def test_preview_data_is_in_the_settings_and_stays_where_they_have_none(
+    account: Client, kind: str
+) -> None:
+    path = {"template": "/api/v1/templates/foot", "snippet": "/api/labs/snippets/foot"}[kind]
+    file = {"template": FOLDER / "foot", "snippet": FOLDER / "_snippets/foot"}[
+        kind
+    ] / f"{kind}.json"
+    content = CONTENT if kind == "template" else {"html": "x"}
+    body = {"id": "foot", "content": content, "preview_data": {"name": "Anna"}}
+    assert account.post(path.removesuffix("/foot"), body).status == 200
+    run("templates", "pull")
+    fields = json.loads(file.read_text())
+    assert fields["preview_data"] == {"name": "Anna"}
+    assert "Nothing differs: 1 " in run("templates", "push")
+
+    file.write_text(json.dumps(fields | {"preview_data": {"name": "Berta"}}))
+    assert run("templates", "push") == f"updated {kind} foot: preview_data\n"
+    assert account.get(path).results["preview_data"] == {"name": "Berta"}
+    del fields["preview_data"]
+    file.write_text(json.dumps(fields))
+    assert "Nothing differs: 1 " in run("templates", "push")
+    file.write_text(json.dumps(fields | {"preview_data": {}}))
+    run("templates", "push")
+    assert "preview_data" not in account.get(path).results
+
+
+def test_preview_data_alone_publishes_nothing_again(account: Client) -> None:
+    create(account, "deals", published=True, preview_data={"name": "Anna"})
+    run("templates", "pull")
+    settings("deals", preview_data={"name": "Berta"})
+    [row] = json.loads(run("templates", "push", "--publish", "--json"))
+    assert (row["action"], row["published"]) == ("update", False)
+    account.put("/api/v1/templates/deals", {"content": {**CONTENT, "subject": "Next"}})
+    run("templates", "pull")
+    settings("deals", preview_data={"name": "Carla"})
+    [row] = json.loads(run("templates", "push", "--publish", "--json"))
+    assert (row["action"], row["published"]) == ("update", True)
+    assert show(account, "deals", "?draft=false")["content"]["subject"] == "Next"
+
+
 def test_push_creates_and_updates_drafts_and_names_the_changes(account: Client) -> None:
     create(account, "deals", published=True, options={"click_tracking": True})
     account.post("/api/labs/snippets", {"id": "foot", "content": {"text": "x", "html": "y"}})

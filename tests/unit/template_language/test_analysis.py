@@ -168,3 +168,33 @@ def test_snippets_that_are_named_literally_are_noted() -> None:
     source = "{{ render_snippet('a') }}{{ render_snippet(b) }}\n{{{ render_snippet(\"c\") }}}"
     snippets = analyse(source, AMP_HTML).snippets
     assert snippets == {"a": (1, 19, 3), "c": (2, 20, 3)}
+
+
+@pytest.mark.parametrize(
+    ("source", "needed"),
+    [
+        ("{{a}}", "a"),
+        ("{{a or 'x'}}", ""),
+        ("{{a or b or c}}", "c"),
+        ("{{(a or b) or 'x'}}", ""),
+        ("{{a or b.c + 1}}", "b.c"),
+        ("{{a == b or c}} {{d}}", "c d"),
+        ("{{a and 'x'}}", ""),
+        ("{{a or 'x'}} {{a}}", "a"),
+        ("{{if a}}{{a}}{{a.b}}{{c}}{{end}}", "c"),
+        ("{{if a}}{{end}}{{a}}", "a"),
+        ("{{if a}}{{elseif b > 1}}{{a}}{{b}}{{else}}{{c}}{{end}}{{b}}", "b c"),
+        ("{{if a}}{{if not b}}{{b}}{{c}}{{end}}{{a}}{{end}}", "c"),
+        ("{{if empty(l)}}{{else}}{{each l}}{{loop_var}}{{end}}{{end}}", ""),
+        ("{{if a.b}}{{a.c}}{{a.b}}{{end}}", "a.c"),
+        ("{{each l}}{{if loop_var.x}}{{y}}{{end}}{{end}}", "l y"),
+    ],
+)
+def test_a_variable_is_optional_if_the_template_copes_without_it(source: str, needed: str) -> None:
+    names = [each.name for each in analyse(source, HTML).variables if not each.is_optional]
+    assert sorted(names) == needed.split()
+
+
+def test_errors_of_blocks_leave_no_test_open() -> None:
+    for source in ("{{end}}{{if a}}", "{{else}}{{elseif b}}{{a}}", "{{if }}{{end}}{{end}}{{a}}"):
+        assert analyse(source, HTML).errors

@@ -99,16 +99,28 @@ def test_variables_that_the_data_lacks_are_named(client: Client) -> None:
         "{{each items}}{{ loop_var.price }}{{end}}",
     }
     results = client.post(PATH, {"content": content}).results
+    subject = {"part": "Header:Subject", "line": 1, "optional": False}
+    text = {"part": "text", "line": 1, "optional": False}
     assert results["variables"] == [
-        {"name": "user.name", "part": "Header:Subject", "line": 1, "column": 7, "length": 4},
-        {"name": "user.name", "part": "text", "line": 1, "column": 4, "length": 4},
-        {"name": "user.age", "part": "text", "line": 1, "column": 20, "length": 4},
-        {"name": "items", "part": "text", "line": 1, "column": 58, "length": 5},
+        subject | {"name": "user.name", "column": 7, "length": 4},
+        text | {"name": "user.name", "column": 4, "length": 4},
+        text | {"name": "user.age", "column": 20, "length": 4},
+        text | {"name": "items", "column": 58, "length": 5},
     ]
     data = {"user": {"name": "x", "age": None}, "items": []}
     results = client.post(PATH, {"content": content, "substitution_data": data}).results
     assert results["valid"]
     assert [each["name"] for each in results["variables"] if each["missing"]] == ["user.age"]
+
+
+def test_a_variable_without_which_nothing_lacks_is_optional(client: Client) -> None:
+    content = CONTENT | {"text": "{{ name or 'you' }}", "html": "{{if name}}{{name}}{{end}}{{age}}"}
+    results = client.post(PATH, {"content": content, "substitution_data": {}}).results
+    variables = {(each["part"], each["name"]): each for each in results["variables"]}
+    optional = {key: each["optional"] for key, each in variables.items()}
+    assert optional[("text", "name")] is optional[("html", "name")] is True
+    assert optional[("html", "age")] is False
+    assert all(each["missing"] for each in variables.values())
 
 
 def test_snippets_that_the_content_names_are_looked_up(client: Client) -> None:

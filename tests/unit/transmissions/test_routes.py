@@ -297,6 +297,15 @@ class TestReading:
         assert self.listed(owner, "?campaign_id=spring&template_id=a") == [1]
         assert self.listed(owner, "?campaign_id=autumn") == []
 
+    def test_the_list_can_be_limited_to_the_newest(self) -> None:
+        for number in range(1, 5):
+            self.make(number)
+        assert self.listed(make_key(), "?limit=2") == [4, 3]
+        assert self.listed(make_key(), "?limit=9") == [4, 3, 2, 1]
+        for bad in ("0", "x", "10001"):
+            response = make_key().get(f"{PATH}?limit={bad}")
+            assert (response.status, response.error["code"]) == (400, "1200")
+
     def test_reading_and_writing_take_a_grant_each(self) -> None:
         self.make(1)
         path = f"{PATH}/191930000000000001"

@@ -140,13 +140,17 @@ def test_a_list_shows_a_summary() -> None:
     )
     put(transmission)
     (summaries,) = transmissions.in_account(1)
-    generate(0)
+    generate(0, messages=1, failed=1)
     assert view.summary_view(summaries) == {
         "id": transmission.id,
         "campaign_id": "spring",
         "description": "Spring sale",
         "state": "Generating",
         "content": {"template_id": "welcome", "use_draft_template": False},
+        "num_rcpts": 6,
+        "num_generated": 1,
+        "num_failed_gen": 1,
+        "generation_start_time": "2026-01-31T09:00:00+00:00",
     }
 
 

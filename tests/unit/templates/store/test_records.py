@@ -12,7 +12,7 @@ from chalicelib.core.errors import ApiError, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.templates.model import Edit, Template, apply_edit, new_template
-from chalicelib.templates.store import bodies, records
+from chalicelib.templates.store import bodies, leases, records
 from tests.unit.templates.api import CONTENT
 
 PRIMARY, WHOLE, SUB = Scope(1, 0), Scope(1, None), Scope(1, 7)
@@ -23,11 +23,11 @@ def create(template_id: str = "welcome", content: Any = CONTENT, **fields: Any) 
     assert records.create(new_template(PRIMARY, template_id, Edit(**fields)), content)
 
 
-def update(content: Any = None, **fields: Any) -> Template | None:
+def update(content: Any = None, preview_data: Any = None, **fields: Any) -> Template | None:
     def change(template: Template, ref: str | None) -> Template:
         return apply_edit(template, Edit(content_ref=ref, **fields))
 
-    return records.update(PRIMARY, "welcome", change, content)
+    return records.update(PRIMARY, "welcome", change, content, preview_data)
 
 
 def objects() -> list[str]:
@@ -69,6 +69,26 @@ class TestContent:
         update(CONTENT | {"subject": "Three"})
         assert items() == ["content", "head"]
         assert read()["subject"] == "Three"
+
+    def test_preview_data_that_was_replaced_or_removed_leaves_nothing_behind(self) -> None:
+        create()
+        update(preview_data=LARGE)
+        assert (items(), len(objects())) == (["content", "head"], 1)
+        update(preview_data={"name": "Anna"})
+        assert (items(), objects()) == (["content", "content", "head"], [])
+        update(CONTENT | {"subject": "Two"}, preview_data={"name": "Berta"})
+        assert (items(), objects()) == (["content", "content", "head"], [])
+        update(preview_data={})
+        assert items() == ["content", "head"]
+        update(preview_data=LARGE)
+        assert leases.delete(PRIMARY, "welcome")
+        assert (items(), objects()) == ([], [])
+
+    def test_refused_preview_data_leaves_nothing_behind(self) -> None:
+        create()
+        assert not records.create(new_template(PRIMARY, "welcome", Edit()), CONTENT, LARGE)
+        assert records.update(PRIMARY, "unknown", lambda each, _: each, None, LARGE) is None
+        assert (items(), objects()) == (["content", "head"], [])
 
     def test_content_stays_while_either_version_has_it(self) -> None:
         create(content=LARGE)
