@@ -37,7 +37,8 @@ class DeliveryBatch:
     """The messages of one unit, at one attempt (counted from 1).
 
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
-    share; ``failed`` counts the recipients of the chunk for whom no message could be generated.
+    share; ``failed`` counts the recipients of the chunk for whom no message could be generated,
+    ``suppressed`` those whose message is not sent because they are on the suppression list.
     ``counts_in_usage`` says that the recipients' first events count in the account's usage,
     ``is_small`` that they are all recipients of their transmission. A batch that is held back has
     the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
@@ -53,6 +54,7 @@ class DeliveryBatch:
     counts_in_usage: bool = False
     is_small: bool = False
     paths: tuple[str, ...] = ()
+    suppressed: int = 0
 
     @property
     def account_id(self) -> int:
@@ -61,8 +63,8 @@ class DeliveryBatch:
 
     @property
     def counts(self) -> Counts:
-        """Return how many messages there are, and how many recipients without one."""
-        return len(self.messages), self.failed
+        """Return how many messages were generated, and how many recipients are without one."""
+        return len(self.messages) + self.suppressed, self.failed
 
     def event_base(self, message: FinishedMessage) -> Json:
         """Return the fields that every event of ``message`` carries."""
@@ -149,14 +151,16 @@ def from_received(message: Received) -> DeliveryBatch:
     if runs := message.head.get("sending_ips"):
         ips = [ip for number, ip in runs for _ in range(number)]
         messages = [replace(each, sending_ip=ip) for each, ip in zip(messages, ips, strict=True)]
+    generated, failed = counts_of(message)
     return DeliveryBatch(
         unit_of(message),
         message.head["attempt"],
         message.head["injected_ms"],
         content["event"],
         messages,
-        counts_of(message)[1],
+        failed,
         message.head.get("counts_in_usage", False),
         message.head.get("small", False),
         tuple(message.head.get("paths", ())),
+        suppressed=generated - len(messages),
     )

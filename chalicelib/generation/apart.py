@@ -51,7 +51,7 @@ def generate_chunk_apart(
                 message, message_events = _unpacked_result(result)
                 messages += message
                 events += message_events
-    return GeneratedChunk(batch_of(chunk, generator.event, messages, injected_ms), events)
+    return GeneratedChunk(batch_of(chunk, generator.event, messages, events, injected_ms), events)
 
 
 def generate_one(argument: bytes) -> bytes:

@@ -132,7 +132,9 @@ class ChunkGenerator:
                 events.append(suppression.bounce(fields, injected_ms))
             else:
                 messages.append(message)
-        return GeneratedChunk(batch_of(chunk, generator.event, messages, injected_ms), events)
+        return GeneratedChunk(
+            batch_of(chunk, generator.event, messages, events, injected_ms), events
+        )
 
 
 def usage_mark(chunk: Chunk) -> Event:
@@ -141,16 +143,25 @@ def usage_mark(chunk: Chunk) -> Event:
 
 
 def batch_of(
-    chunk: Chunk, event: Event, messages: Sequence[FinishedMessage], injected_ms: int
+    chunk: Chunk,
+    event: Event,
+    messages: Sequence[FinishedMessage],
+    events: Sequence[Event],
+    injected_ms: int,
 ) -> DeliveryBatch:
-    """Return the delivery batch of a chunk's messages, whose events share the fields ``event``."""
+    """Return the delivery batch of a chunk's messages, whose events share the fields ``event``.
+
+    ``events`` are those of the other recipients; a message that is held back has an injection.
+    """
+    suppressed = sum(each["type"] == "injection" for each in events)
     return DeliveryBatch(
         chunk.unit,
         1,
         injected_ms,
         event,
         messages,
-        failed=len(chunk.recipients) - len(messages),
+        failed=len(chunk.recipients) - len(messages) - suppressed,
+        suppressed=suppressed,
         counts_in_usage=not chunk.transmission.is_counted,
         is_small=chunk.is_only,
     )

@@ -13,7 +13,12 @@ from chalicelib.transmissions.content_view import content_view
 from chalicelib.transmissions.model import MOST_LISTED
 from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.store.idempotency import Replay
-from chalicelib.transmissions.view import acceptance_reply, summary_view, transmission_view
+from chalicelib.transmissions.view import (
+    acceptance_reply,
+    shown_template_id,
+    summary_view,
+    transmission_view,
+)
 
 routes = Routes(__name__)
 
@@ -42,7 +47,7 @@ def list_transmissions(request: Request) -> Reply:
         if summary.recipients > 1
         and scope.covers(summary.subaccount_id)
         and query.get("campaign_id") in (None, summary.campaign_id)
-        and query.get("template_id") in (None, summary.template_id)
+        and query.get("template_id") in (None, shown_template_id(summary))
     )
     return ok([summary_view(summary) for summary in islice(summaries, limit)])
 

@@ -7,7 +7,7 @@ messages were generated. No counter is written while it is sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, ok
@@ -16,6 +16,8 @@ from chalicelib.delivery.store.work_units import ChunkRecord
 from chalicelib.transmissions.accept import Acceptance
 from chalicelib.transmissions.model import Transmission, visible_state
 from chalicelib.transmissions.store.transmissions import Record, Summary
+
+_INLINE: Final = "inline"
 
 Json = dict[str, Any]
 
@@ -94,9 +96,14 @@ def _content_of(transmission: Transmission) -> Json:
     return _content(template_id, bool(content.get("use_draft_template")))
 
 
+def shown_template_id(summary: Summary) -> str:
+    """Return the template id that a list shows, by which it can be filtered."""
+    return summary.template_id or _INLINE
+
+
 def _content(template_id: str, draft: bool) -> Json:
     if not template_id:
-        return {"template_id": "inline"}
+        return {"template_id": _INLINE}
     return {"template_id": template_id, "use_draft_template": draft}
 
 

@@ -29,6 +29,7 @@ BATCHES = st.builds(
     event=FIELDS.map(lambda fields: fields | {"customer_id": "1"}),
     messages=st.lists(MESSAGES, max_size=4),
     failed=st.integers(0, 100),
+    suppressed=st.integers(0, 100),
     counts_in_usage=st.booleans(),
 )
 

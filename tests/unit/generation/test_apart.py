@@ -70,8 +70,9 @@ def test_messages_and_events_are_those_that_a_worker_generates(first_index: int)
     attempted = {first_index + 2}
     expected = generate_chunk(chunk, CREATED, attempted=lambda: attempted)
     assert generate_chunk_apart(chunk, CREATED, attempted=lambda: attempted) == expected
-    indexes = [message.index - first_index for message in expected.delivery_batch.messages]
-    assert indexes == [0, 2, 3]
+    batch = expected.delivery_batch
+    assert [message.index - first_index for message in batch.messages] == [0, 2, 3]
+    assert batch.counts == (4, 0)  # a message that is held back was generated
 
 
 def test_a_message_of_which_its_process_dies_fails_and_the_others_are_generated(

@@ -295,6 +295,7 @@ class TestReading:
         assert self.listed(owner, "?campaign_id=spring") == [3, 1]
         assert self.listed(owner, "?template_id=a") == [5, 1]
         assert self.listed(owner, "?campaign_id=spring&template_id=a") == [1]
+        assert self.listed(owner, "?template_id=inline") == [3]
         assert self.listed(owner, "?campaign_id=autumn") == []
 
     def test_the_list_can_be_limited_to_the_newest(self) -> None:
