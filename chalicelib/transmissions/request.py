@@ -17,11 +17,16 @@ from chalicelib.core.errors import (
     missing_field,
 )
 from chalicelib.core.fields import Body
-from chalicelib.core.settings import settings
 from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
 from chalicelib.templates.content import FromAddress
+from chalicelib.transmissions.content_size import (
+    check_encoded_size,
+    check_message_size,
+    check_size,
+    source_size,
+)
 from chalicelib.transmissions.model import LONGEST_AHEAD_MS
 
 Json = dict[str, Any]
@@ -35,6 +40,7 @@ LONGEST_LIST_ID = 255
 STORED_CONTENT = ("template_id", "use_draft_template", "ab_test_id")
 
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
+_BODIES = ("text", "html", "amp_html")
 _TEXTS = (*_INLINE_TEXTS, "email_rfc822")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
@@ -129,7 +135,7 @@ def read_request(data: Any) -> TransmissionRequest:
         raise error
     if request.override.list_id:
         check_list_id(request.override.list_id)
-    _check_content(request.content)
+    _check_content(request.content, request.options.perform_substitutions is not False)
     if request.content.stored_id and request.options.perform_substitutions is False:
         raise invalid_combination(
             "options.perform_substitutions may be false only with inline content"
@@ -168,45 +174,47 @@ def check_list_id(list_id: str) -> None:
 
 def check_files(
     attachments: Sequence[AttachmentField], inline_images: Sequence[InlineImageField]
-) -> None:
-    """Raise 422 for a file that cannot be attached (spec 2.2)."""
+) -> int:
+    """Return the bytes that files fill in a message; raises 422 for a bad one (spec 2.2)."""
     for file in (*attachments, *inline_images):
         check_length("name", file.name, FILE_NAME_BYTES)
     names = [image.name for image in inline_images]
     if len(set(names)) != len(names):
         raise bad_format("the names of inline_images must be unique")
+    size = 0
     try:
-        for attachment in attachments:
-            _ = Attachment(attachment.name, attachment.type, attachment.data).encoded
-        for image in inline_images:
-            _ = InlineImage(image.name, image.type, image.data).encoded
+        for kind, files in ((Attachment, attachments), (InlineImage, inline_images)):
+            for file in files:
+                size += sum(map(len, kind(file.name, file.type, file.data).encoded))
     except MimeError as fault:
         raise mime_build_error(str(fault)) from None
+    return size
 
 
 def _without_nulls(body: Json) -> Json:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _check_content(content: Content) -> None:
+def _check_content(content: Content, substitutes: bool) -> None:
     _check_forms(content)
     if content.stored_id:
         return
-    _check_size(content)
+    _check_source_size(content)
     if content.email_rfc822:
+        check_message_size(content.email_rfc822, substitutes=substitutes)
         return
     parts.check_complete(content)
     parts.check_header_names(content.headers or {})
-    check_files(content.attachments, content.inline_images)
+    files_size = check_files(content.attachments, content.inline_images)
+    bodies = (getattr(content, name) or "" for name in _BODIES)
+    check_encoded_size(bodies, files_size, substitutes=substitutes)
 
 
-def _check_size(content: Content) -> None:
+def _check_source_size(content: Content) -> None:
     """Refuse content that would fill more than a message, before anything else reads it."""
     texts = [*(getattr(content, name) for name in _TEXTS), *(content.headers or {}).values()]
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts if text)
-    size += sum(len(file.data) for file in (*content.attachments, *content.inline_images))
-    if size > (most := settings().max_message_bytes):
-        raise bad_format(f"field 'content' has length '{size}', but max length is '{most}'")
+    files = (*content.attachments, *content.inline_images)
+    check_size(source_size(filter(None, texts)) + sum(len(file.data) for file in files))
 
 
 def _check_forms(content: Content) -> None:
