@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
+import pydantic
 from pydantic import FailFast, Field
 
 from chalicelib.core import clock
@@ -40,6 +41,8 @@ LONGEST_LIST_ID = 255
 STORED_CONTENT = ("template_id", "use_draft_template", "ab_test_id")
 
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
+_IGNORED_BESIDE_STORED = ("from", "reply_to", "headers", "attachments", "inline_images")
+_BESIDE_MESSAGE = (*STORED_CONTENT, *_INLINE_TEXTS, *_IGNORED_BESIDE_STORED)
 _BODIES = ("text", "html", "amp_html")
 _TEXTS = (*_INLINE_TEXTS, "email_rfc822")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
@@ -90,6 +93,17 @@ class Content(parts.Content):
     email_rfc822: str | None = None
     attachments: Annotated[list[AttachmentField], FailFast()] = Field(default_factory=list)
     inline_images: Annotated[list[InlineImageField], FailFast()] = Field(default_factory=list)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _in_one_form(cls, data: Any) -> Any:
+        """Refuse two forms at once, and leave out what is ignored, whatever its type is."""
+        if not isinstance(data, dict):
+            return data
+        _check_forms(data)
+        if data.get("template_id") or data.get("ab_test_id"):
+            return _without(data, _IGNORED_BESIDE_STORED)
+        return _without(data, _BESIDE_MESSAGE) if data.get("email_rfc822") else data
 
     @property
     def stored_id(self) -> str | None:
@@ -196,7 +210,6 @@ def _without_nulls(body: Json) -> Json:
 
 
 def _check_content(content: Content, substitutes: bool) -> None:
-    _check_forms(content)
     if content.stored_id:
         return
     _check_source_size(content)
@@ -217,12 +230,16 @@ def _check_source_size(content: Content) -> None:
     check_size(source_size(filter(None, texts)) + sum(len(file.data) for file in files))
 
 
-def _check_forms(content: Content) -> None:
+def _check_forms(content: Json) -> None:
     """Refuse content in two forms at once; a template's From and the like are ignored instead."""
-    if content.template_id and content.ab_test_id:
+    if content.get("template_id") and content.get("ab_test_id"):
         raise invalid_combination("You may not specify both template_id and ab_test_id")
-    beside = any(value for name, value in content if name != "email_rfc822")
-    if content.email_rfc822 and beside:
+    if content.get("email_rfc822") and any(map(content.get, _BESIDE_MESSAGE)):
         raise invalid_combination("content.email_rfc822 excludes all other fields of content")
-    if content.stored_id and any(getattr(content, name) for name in _INLINE_TEXTS):
+    is_stored = content.get("template_id") or content.get("ab_test_id")
+    if is_stored and any(map(content.get, _INLINE_TEXTS)):
         raise invalid_combination("Both content object and template_id are specified")
+
+
+def _without(content: Json, names: Collection[str]) -> Json:
+    return {name: value for name, value in content.items() if name not in names}

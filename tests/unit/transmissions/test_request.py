@@ -210,6 +210,26 @@ def test_other_fields_beside_stored_content_are_ignored(name: str) -> None:
     read_request(body(content={name: "t", "attachments": files, **beside}))
 
 
+@pytest.mark.parametrize("form", ["template_id", "ab_test_id"])
+@pytest.mark.parametrize("name", ["from", "reply_to", "headers", "attachments", "inline_images"])
+@pytest.mark.parametrize("value", [{}, [], "x", 1, True, {"email": 1}, [{"name": "a"}], [1]])
+def test_fields_that_are_ignored_may_have_any_form(form: str, name: str, value: Any) -> None:
+    content = read_request(body(content={form: "t", name: value})).content
+    assert content == read_request(body(content={form: "t"})).content
+
+
+@pytest.mark.parametrize("name", ["from", "reply_to", "headers", "attachments", "inline_images"])
+@pytest.mark.parametrize("value", ["x", 1, {"email": 1}, [{"name": "a"}], [1]])
+def test_a_pre_built_message_excludes_other_fields_in_any_form(name: str, value: Any) -> None:
+    assert codes(body(content={"email_rfc822": RAW, name: value})) == ["1301"]
+
+
+@pytest.mark.parametrize("name", ["text", "html", "amp_html", "subject", "email_rfc822"])
+@pytest.mark.parametrize("value", ["x", 1, {"a": 1}, [1]])
+def test_stored_content_excludes_content_in_any_form(name: str, value: Any) -> None:
+    assert codes(body(content={"template_id": "t", name: value})) == ["1301"]
+
+
 @pytest.mark.parametrize("form", [{"template_id": "t"}, {"ab_test_id": "t"}])
 def test_stored_content_may_not_do_without_substitutions(form: Any) -> None:
     verbatim = {"perform_substitutions": False}
