@@ -135,13 +135,10 @@ class TransmissionRequest(Body):
 def read_request(data: Any) -> TransmissionRequest:
     """Check the body; raises 4xx errors in the spec's shape."""
     if isinstance(data, dict):
-        data = _without_nulls(data)
-        if "recipients" not in data:
+        if data.get("recipients") is None:
             raise missing_field("recipients or list_id required")
-        if "content" not in data:
+        if data.get("content") is None:
             raise missing_field("content object or template_id required")
-        if isinstance(data["content"], dict):
-            data["content"] = _without_nulls(data["content"])
     request = TransmissionRequest.parse(data)
     check_length("campaign_id", request.campaign_id, CAMPAIGN_BYTES)
     check_length("description", request.description, DESCRIPTION_BYTES)
@@ -203,10 +200,6 @@ def check_files(
     except MimeError as fault:
         raise mime_build_error(str(fault)) from None
     return size
-
-
-def _without_nulls(body: Json) -> Json:
-    return {name: value for name, value in body.items() if value is not None}
 
 
 def _check_content(content: Content, substitutes: bool) -> None:

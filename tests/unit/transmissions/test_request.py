@@ -124,7 +124,7 @@ def test_recipients_may_be_a_stored_list() -> None:
 
 @pytest.mark.spec("2.1-t3")
 @pytest.mark.parametrize(
-    ("data", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1300")]
+    ("data", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1400")]
 )
 def test_a_stored_list_is_named(data: Any, code: str) -> None:
     assert codes(body(recipients=data)) == [code]
