@@ -8,7 +8,7 @@ as UTF-8, in a transfer encoding that suits it.
 from __future__ import annotations
 
 import re
-from binascii import a2b_base64, a2b_qp, b2a_base64
+from binascii import a2b_qp, b2a_base64
 from collections.abc import Iterable, Iterator, Sequence
 
 from chalicelib.mail_format import rfc822
@@ -19,6 +19,7 @@ from chalicelib.mail_format.mime_tree import Part
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.transfer_encoding import (
     EncodedText,
+    decode_base64,
     encode_text,
     normalise_newlines,
     wrap_base64,
@@ -50,7 +51,7 @@ def read(message: bytes, part: Part) -> str:
     body = message[part.body_start : part.end]
     try:
         if part.encoding == "base64":
-            body = a2b_base64(body)
+            body = decode_base64(body)
         elif part.encoding == "quoted-printable":
             body = a2b_qp(body)
         elif part.encoding not in ("", "7bit", "8bit", "binary"):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.mail_format import mime_tree, rfc822, text_parts
+from chalicelib.mail_format import mime_tree, part_encoding, rfc822, text_parts
 from chalicelib.mail_format.header_rules import written_value
 from chalicelib.mail_format.rfc822 import Field, MessageError
 from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, header
@@ -54,6 +54,10 @@ class PrebuiltContent:
         self._tree = self._readable_tree() if as_given else rfc822.check(self._message)
         texts = [self._text(part, as_given) for part in text_parts.find(self._tree)]
         self.texts = [text for text in texts if text]
+
+    def check_encodings(self) -> None:
+        """Raise ``MessageError`` for a part that no mail reader can decode, be it no text."""
+        part_encoding.check_encodings(self._message, self._tree)
 
     def filled(self, fill: _Fill) -> bytes:
         """Return the message with ``fill`` applied to every part that has a tag."""

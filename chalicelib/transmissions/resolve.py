@@ -52,7 +52,7 @@ class ResolvedContent:
         if not self.raw:
             return self.content["from"]
         try:
-            PrebuiltContent(self.raw)
+            PrebuiltContent(self.raw).check_encodings()
             return from_text(rfc822.split(rfc822.normalise(self.raw))[0])
         except MessageError as fault:
             raise bad_message(fault) from None
