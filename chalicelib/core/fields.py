@@ -6,7 +6,8 @@ Unknown fields of a body and unknown query parameters are ignored (spec 1.5).
 from __future__ import annotations
 
 import re
-from typing import Any, Self, overload
+from collections.abc import Collection
+from typing import Annotated, Any, Self, overload
 
 import pydantic
 
@@ -18,6 +19,17 @@ _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
+def without_nulls(data: Any, besides: Collection[str] = ()) -> Any:
+    """Return an object without its null fields, but for ``besides``; anything else as it is."""
+    if not isinstance(data, dict):
+        return data
+    return {name: each for name, each in data.items() if each is not None or name in besides}
+
+
+#: An object of texts; a null in it counts as absent
+Texts = Annotated[dict[str, str], pydantic.BeforeValidator(without_nulls)]
+
+
 class Body(pydantic.BaseModel):
     """A model of a JSON body, or of an object in it: exact types, unknown fields ignored.
 
@@ -27,6 +39,17 @@ class Body(pydantic.BaseModel):
     """
 
     model_config = pydantic.ConfigDict(strict=True, extra="ignore", defer_build=True)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        """Count null as absent, but for fields that can hold it: an update may read it there."""
+        if not isinstance(data, dict) or None not in data.values():
+            return data
+        holds_null = {
+            field.alias or name for name, field in cls.model_fields.items() if field.default is None
+        }
+        return without_nulls(data, besides=holds_null)
 
     @classmethod
     def parse(cls, data: Any) -> Self:

@@ -7,7 +7,7 @@ as UTF-8, in a transfer encoding that suits it.
 
 from __future__ import annotations
 
-from binascii import a2b_base64, a2b_qp
+from binascii import a2b_qp
 from collections.abc import Iterable, Sequence
 
 from chalicelib.mail_format import rfc822
@@ -18,7 +18,7 @@ from chalicelib.mail_format.mime_tree import Part
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.seven_bit_bodies import text_body, undescribed_body
 from chalicelib.mail_format.signed_parts import around
-from chalicelib.mail_format.transfer_encoding import normalise_newlines
+from chalicelib.mail_format.transfer_encoding import decode_base64, normalise_newlines
 
 PLAIN, HTML, AMP = "text/plain", "text/html", "text/x-amp-html"
 
@@ -40,7 +40,7 @@ def read(message: bytes, part: Part) -> str:
     body = message[part.body_start : part.end]
     try:
         if part.encoding == "base64":
-            body = a2b_base64(body)
+            body = decode_base64(body)
         elif part.encoding == "quoted-printable":
             body = a2b_qp(body)
         elif part.encoding not in ("", "7bit", "8bit", "binary"):

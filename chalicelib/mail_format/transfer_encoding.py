@@ -5,12 +5,17 @@ most 76 characters, 7bit lines at most 998 bytes.
 """
 
 import re
+import string
 from binascii import a2b_base64, b2a_qp
 from typing import NamedTuple
 
 LINE_LIMIT = 998
 _BASE64_LINE = 76
 _BASE64_BLOCK = 1000 * _BASE64_LINE
+_ASCII = bytes(range(128))
+_BASE64_DIGITS = (string.ascii_letters + string.digits + "+/").encode("ascii")
+_NO_BASE64_DIGITS = bytes(set(range(256)) - set(_BASE64_DIGITS))
+_BLANKS = b" \t\r\n"
 _ENCODED_BLANK = re.compile(rb"=(?:20|09)\r\n")
 
 
@@ -77,6 +82,27 @@ def wrap_base64(encoded: bytes | str) -> list[bytes]:
             lines.append("")
         pieces.append("\r\n".join(lines).encode("ascii"))
     return pieces
+
+
+def decode_base64(data: bytes) -> bytes:
+    """Decode base64 as mail readers do (RFC 2045 6.8); raises ValueError for what they cannot read.
+
+    Lines of any length, missing padding and what follows the padding are no faults. Other
+    characters between are none either, if what remains is complete.
+    """
+    return a2b_base64(base64_digits(data) + b"==")
+
+
+def base64_digits(data: bytes) -> bytes:
+    """Return the digits of base64 without anything else; raises ValueError as `decode_base64`."""
+    encoded, padding, _ = data.partition(b"=")
+    digits = encoded.translate(None, _NO_BASE64_DIGITS)
+    foreign = encoded.translate(None, _BASE64_DIGITS + _BLANKS)
+    missing = -len(digits) % 4
+    is_cut = missing == 3 or (missing and foreign and not padding)
+    if is_cut or ((padding or foreign) and not digits):
+        raise ValueError("incomplete base64")
+    return digits
 
 
 def is_base64(text: str) -> bool:

@@ -108,7 +108,9 @@ def _text(body: dict[str, Any], name: str) -> str | None:
 
 def _recipient(each: Any) -> Any:
     """Return the recipient in an element of a bulk load; older clients call it ``email``."""
-    return each.get("recipient", each.get("email")) if isinstance(each, dict) else None
+    if not isinstance(each, dict):
+        return None
+    return each.get("email") if each.get("recipient") is None else each["recipient"]
 
 
 def _name(each: Any, index: int) -> str:

@@ -18,7 +18,7 @@ from chalicelib.core.errors import (
     message_parsing_error,
     missing_field,
 )
-from chalicelib.core.fields import Body
+from chalicelib.core.fields import Body, Texts
 from chalicelib.mail_format import header_rules
 from chalicelib.mail_format.address_list import read_mailboxes
 from chalicelib.mail_format.headers import HeaderError, encode_header
@@ -54,7 +54,7 @@ class Content(Body):
     text: str | None = None
     html: str | None = None
     amp_html: str | None = None
-    headers: dict[str, str] | None = None
+    headers: Texts | None = None
 
     @property
     def has_body(self) -> bool:

@@ -42,8 +42,8 @@ def fill_parts(content: Mapping[str, Any], fill: Fill) -> Json:
     is not a message. Exceptions of ``fill`` pass through.
     """
     if "email_rfc822" in content:
-        message = PrebuiltContent(content["email_rfc822"].encode()).filled(fill)
-        return {"email_rfc822": message.decode("utf-8", "replace")}
+        message = PrebuiltContent(content["email_rfc822"].encode(), is_new=True)
+        return {"email_rfc822": message.filled(fill).decode("utf-8", "replace")}
     filled: Json = {}
     if "from" in content:
         filled["from"] = _filled_from(content["from"], fill)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.mail_format import armor, mime_tree, rfc822, text_parts
+from chalicelib.mail_format import armor, mime_tree, part_encoding, rfc822, text_parts
 from chalicelib.mail_format.header_rules import written_value
 from chalicelib.mail_format.rfc822 import Field, MessageError
 from chalicelib.mail_format.seven_bit import seven_bit
@@ -53,14 +53,17 @@ class PrebuiltContent:
 
     ``as_given``: it is no template, but came finished and is sent as it is. Then only its header
     section must be well-formed, and parts that cannot be read are not changed. Either kind is
-    brought into the form that every host takes (``mail_format.seven_bit``).
+    brought into the form that every host takes (``mail_format.seven_bit``). ``is_new``: it comes
+    from a caller, so each of its parts must be one that mail readers can decode.
     """
 
-    def __init__(self, message: bytes, *, as_given: bool = False) -> None:
+    def __init__(self, message: bytes, *, as_given: bool = False, is_new: bool = False) -> None:
         self._as_given = as_given
         message = message if as_given else rfc822.normalise(message)
         rfc822.split(message)
         tree = mime_tree.readable_tree(message) if as_given else rfc822.check(message)
+        if is_new:
+            part_encoding.check_encodings(message, tree)
         self._message, self._tree = self._seven_bit(message, tree)
         self.fields, _ = rfc822.split(self._message)
         texts = [self._text(part) for part in text_parts.find(self._tree)]

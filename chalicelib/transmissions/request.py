@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
+import pydantic
 from pydantic import FailFast, Field
 
 from chalicelib.core import clock
@@ -17,11 +18,16 @@ from chalicelib.core.errors import (
     missing_field,
 )
 from chalicelib.core.fields import Body
-from chalicelib.core.settings import settings
 from chalicelib.mail_format.files import Attachment, InlineImage, MimeError
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
 from chalicelib.templates.content import FromAddress
+from chalicelib.transmissions.content_size import (
+    check_encoded_size,
+    check_message_size,
+    check_size,
+    source_size,
+)
 from chalicelib.transmissions.model import LONGEST_AHEAD_MS
 
 Json = dict[str, Any]
@@ -35,6 +41,9 @@ LONGEST_LIST_ID = 255
 STORED_CONTENT = ("template_id", "use_draft_template", "ab_test_id")
 
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
+_IGNORED_BESIDE_STORED = ("from", "reply_to", "headers", "attachments", "inline_images")
+_BESIDE_MESSAGE = (*STORED_CONTENT, *_INLINE_TEXTS, *_IGNORED_BESIDE_STORED)
+_BODIES = ("text", "html", "amp_html")
 _TEXTS = (*_INLINE_TEXTS, "email_rfc822")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
@@ -85,6 +94,17 @@ class Content(parts.Content):
     attachments: Annotated[list[AttachmentField], FailFast()] = Field(default_factory=list)
     inline_images: Annotated[list[InlineImageField], FailFast()] = Field(default_factory=list)
 
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _in_one_form(cls, data: Any) -> Any:
+        """Refuse two forms at once, and leave out what is ignored, whatever its type is."""
+        if not isinstance(data, dict):
+            return data
+        _check_forms(data)
+        if data.get("template_id") or data.get("ab_test_id"):
+            return _without(data, _IGNORED_BESIDE_STORED)
+        return _without(data, _BESIDE_MESSAGE) if data.get("email_rfc822") else data
+
     @property
     def stored_id(self) -> str | None:
         """Return the id of the template or A/B test that holds the content, if it is stored."""
@@ -115,13 +135,10 @@ class TransmissionRequest(Body):
 def read_request(data: Any) -> TransmissionRequest:
     """Check the body; raises 4xx errors in the spec's shape."""
     if isinstance(data, dict):
-        data = _without_nulls(data)
-        if "recipients" not in data:
+        if data.get("recipients") is None:
             raise missing_field("recipients or list_id required")
-        if "content" not in data:
+        if data.get("content") is None:
             raise missing_field("content object or template_id required")
-        if isinstance(data["content"], dict):
-            data["content"] = _without_nulls(data["content"])
     request = TransmissionRequest.parse(data)
     check_length("campaign_id", request.campaign_id, CAMPAIGN_BYTES)
     check_length("description", request.description, DESCRIPTION_BYTES)
@@ -131,7 +148,7 @@ def read_request(data: Any) -> TransmissionRequest:
         check_list_id(request.override.list_id)
     if request.override.reply_to:
         parts.check_reply_to(request.override.reply_to, "override.reply_to")
-    _check_content(request.content)
+    _check_content(request.content, request.options.perform_substitutions is not False)
     if request.content.stored_id and request.options.perform_substitutions is False:
         raise invalid_combination(
             "options.perform_substitutions may be false only with inline content"
@@ -170,54 +187,55 @@ def check_list_id(list_id: str) -> None:
 
 def check_files(
     attachments: Sequence[AttachmentField], inline_images: Sequence[InlineImageField]
-) -> None:
-    """Raise 422 for a file that cannot be attached (spec 2.2)."""
+) -> int:
+    """Return the bytes that files fill in a message; raises 422 for a bad one (spec 2.2)."""
     for file in (*attachments, *inline_images):
         check_length("name", file.name, FILE_NAME_BYTES)
     names = [image.name for image in inline_images]
     if len(set(names)) != len(names):
         raise bad_format("the names of inline_images must be unique")
+    size = 0
     try:
-        for attachment in attachments:
-            _ = Attachment(attachment.name, attachment.type, attachment.data).encoded
-        for image in inline_images:
-            _ = InlineImage(image.name, image.type, image.data).encoded
+        for kind, files in ((Attachment, attachments), (InlineImage, inline_images)):
+            for file in files:
+                size += sum(map(len, kind(file.name, file.type, file.data).encoded))
     except MimeError as fault:
         raise mime_build_error(str(fault)) from None
+    return size
 
 
-def _without_nulls(body: Json) -> Json:
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _check_content(content: Content) -> None:
-    _check_forms(content)
+def _check_content(content: Content, substitutes: bool) -> None:
     if content.stored_id:
         return
-    _check_size(content)
+    _check_source_size(content)
     if content.email_rfc822:
+        check_message_size(content.email_rfc822, substitutes=substitutes)
         return
     parts.check_complete(content)
     parts.check_header_names(content.headers or {})
     parts.check_fixed_headers(content)
-    check_files(content.attachments, content.inline_images)
+    files_size = check_files(content.attachments, content.inline_images)
+    bodies = (getattr(content, name) or "" for name in _BODIES)
+    check_encoded_size(bodies, files_size, substitutes=substitutes)
 
 
-def _check_size(content: Content) -> None:
+def _check_source_size(content: Content) -> None:
     """Refuse content that would fill more than a message, before anything else reads it."""
     texts = [*(getattr(content, name) for name in _TEXTS), *(content.headers or {}).values()]
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts if text)
-    size += sum(len(file.data) for file in (*content.attachments, *content.inline_images))
-    if size > (most := settings().max_message_bytes):
-        raise bad_format(f"field 'content' has length '{size}', but max length is '{most}'")
+    files = (*content.attachments, *content.inline_images)
+    check_size(source_size(filter(None, texts)) + sum(len(file.data) for file in files))
 
 
-def _check_forms(content: Content) -> None:
+def _check_forms(content: Json) -> None:
     """Refuse content in two forms at once; a template's From and the like are ignored instead."""
-    if content.template_id and content.ab_test_id:
+    if content.get("template_id") and content.get("ab_test_id"):
         raise invalid_combination("You may not specify both template_id and ab_test_id")
-    beside = any(value for name, value in content if name != "email_rfc822")
-    if content.email_rfc822 and beside:
+    if content.get("email_rfc822") and any(map(content.get, _BESIDE_MESSAGE)):
         raise invalid_combination("content.email_rfc822 excludes all other fields of content")
-    if content.stored_id and any(getattr(content, name) for name in _INLINE_TEXTS):
+    is_stored = content.get("template_id") or content.get("ab_test_id")
+    if is_stored and any(map(content.get, _INLINE_TEXTS)):
         raise invalid_combination("Both content object and template_id are specified")
+
+
+def _without(content: Json, names: Collection[str]) -> Json:
+    return {name: value for name, value in content.items() if name not in names}

@@ -54,7 +54,7 @@ class ResolvedContent:
         if not self.raw:
             return self.content["from"]
         try:
-            fields = PrebuiltContent(self.raw).fields
+            fields = PrebuiltContent(self.raw, is_new=True).fields
         except MessageError as fault:
             raise bad_message(fault) from None
         text = from_text(fields)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from chalicelib.core import web_address
 from chalicelib.core.errors import bad_request
+from chalicelib.core.fields import without_nulls
 from chalicelib.core.params import Params
 from chalicelib.core.query import Query
 from chalicelib.core.scope import PRIMARY
@@ -161,7 +162,7 @@ class _Reader:
         return tuple(value)
 
     def _headers(self, auth_type: str, before: Mapping[str, str]) -> Mapping[str, str]:
-        headers = self._body.get("custom_headers")
+        headers = without_nulls(self._body.get("custom_headers"))
         if headers is None:
             headers = {} if self.params.is_null("custom_headers") else before
         elif fault := custom_headers.fault(headers):

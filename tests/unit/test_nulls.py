@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -198,6 +199,158 @@ def test_null_options_of_a_transmission_count_as_absent(client: Client) -> None:
     }
     for options in (None, dict.fromkeys(names)):
         assert client.post("/api/v1/transmissions", body | {"options": options}).status == 200
+
+
+FILE = {"name": "f", "type": "image/png", "data": "AAAA"}
+CONTENT = {
+    "from": {"email": "me@example.test", "name": "Me"},
+    "subject": "Hello",
+    "reply_to": "me@example.test",
+    "text": "Hello",
+    "html": "<p>Hello</p>",
+    "amp_html": "<html amp4email></html>",
+    "headers": {"X-A": "a"},
+}
+RECIPIENT = {
+    "address": {"email": "you@inbox.test", "name": "You", "header_to": "you@inbox.test"},
+    "tags": ["a"],
+    "metadata": {"a": 1},
+    "substitution_data": {"a": 1},
+    "options": {"open_tracking": True, "click_tracking": True, "initial_open": True},
+    "return_path": "back@example.test",
+}
+TRANSMISSION = {
+    "content": CONTENT | {"attachments": [FILE], "inline_images": [FILE]},
+    "recipients": [RECIPIENT],
+    "options": TEMPLATE_OPTIONS
+    | {"sandbox": False, "perform_substitutions": True, "skip_suppression": False}
+    | {"ip_pool": "mine", "start_time": "now"},
+    "override": {"from": {"email": "me@example.test", "name": "Me"}, "reply_to": "me@example.test"},
+    "campaign_id": "c",
+    "description": "d",
+    "metadata": {"a": 1},
+    "substitution_data": {"a": 1},
+}
+TEMPLATE = {
+    "id": "ID",
+    "name": "ID",
+    "description": "d",
+    "published": True,
+    "shared_with_subaccounts": True,
+    "options": TEMPLATE_OPTIONS,
+    "content": CONTENT,
+}
+PREVIEW = {"content": CONTENT, "substitution_data": {"a": 1}}
+SNIPPET = {
+    "id": "ID",
+    "name": "ID",
+    "content": {"text": "Hello", "html": "<p>Hello</p>"},
+    "shared_with_subaccounts": True,
+}
+LIST = {
+    "id": "ID",
+    "name": "ID",
+    "description": "d",
+    "attributes": {"a": 1},
+    "recipients": [RECIPIENT],
+}
+SUBACCOUNT = {
+    "name": "ID",
+    "setup_api_key": True,
+    "key_label": "k",
+    "key_grants": ["smtp/inject"],
+    "key_valid_ips": ["192.0.2.1"],
+    "ip_pool": "default",
+    "options": SUBACCOUNT_OPTIONS,
+}
+DOMAIN = {
+    "domain": "ID.example.test",
+    "generate_dkim": True,
+    "dkim_key_length": 1024,
+    "shared_with_subaccounts": True,
+}
+AB_TEST = {
+    "id": "ID",
+    "name": "ID",
+    "metric": "count_unique_clicked",
+    "audience_selection": "percent",
+    "test_mode": "bayesian",
+    "total_sample_size": 1000,
+    "confidence_level": 0.99,
+    "engagement_timeout": 2,
+    "default_template": {"template_id": "t0", "percent": 50},
+    "variants": [{"template_id": "t1", "percent": 50}],
+}
+SUPPRESSION = {
+    "recipients": [
+        {
+            "recipient": "you@inbox.test",
+            "email": "you@inbox.test",
+            "type": "transactional",
+            "description": "d",
+            "list_id": "l",
+        }
+    ]
+}
+SEEDS = {"threshold": 1000, "duration": 20, "reset": 22, "match": ["a"]}
+WRITES = [
+    ("POST", "/api/v1/transmissions", TRANSMISSION),
+    ("POST", "/api/v1/templates", TEMPLATE),
+    ("POST", "/api/v1/utils/content-previewer", PREVIEW),
+    ("POST", "/api/v1/utils/content-validator", PREVIEW),
+    ("POST", "/api/labs/snippets", SNIPPET),
+    ("POST", "/api/v1/recipient-lists", LIST),
+    ("POST", "/api/v1/subaccounts", SUBACCOUNT),
+    ("POST", "/api/v1/sending-domains", DOMAIN),
+    ("POST", "/api/v1/tracking-domains", {"domain": "ID.example.test", "secure": True}),
+    ("POST", "/api/v1/api-keys", {"label": "k", "grants": ["smtp/inject"], "valid_ips": []}),
+    ("POST", "/api/v1/ip-pools", {"name": "ID", "signing_domain": "", "fbl_signing_domain": ""}),
+    ("POST", "/api/v1/ab-test/draft", AB_TEST),
+    ("POST", "/api/v1/inline-seeds/config", SEEDS),
+    ("PUT", "/api/v1/suppression-list", SUPPRESSION),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[path for _, path, _ in WRITES])
+def test_null_counts_as_absent_where_something_is_created_or_sent(
+    client: Client, method: str, path: str, body: Json
+) -> None:
+    make_domain("example.test")
+    create(client, "/api/v1/ip-pools", {"name": "mine"})
+    for template_id in ("t0", "t1"):
+        template = {"id": template_id, "content": CONTENT, "published": True}
+        create(client, "/api/v1/templates", template)
+    names = iter(range(1000))
+
+    def outcome(fields: Json) -> Any:
+        name = f"n{next(names)}"
+        response = client.call(method, path, json.loads(json.dumps(fields).replace("ID", name)))
+        return response.status, json.dumps(response.body.get("errors")).replace(name, "ID")
+
+    assert outcome(body) == (200, "null")
+    for place in _places(body):
+        null, absent = json.loads(json.dumps(body)), json.loads(json.dumps(body))
+        _inner(null, place)[place[-1]] = None
+        del _inner(absent, place)[place[-1]]
+        assert outcome(null) == outcome(absent), place
+
+
+def _places(value: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of each field of the objects in a body, but not of free data."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _places(each, (*before, index))
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield (*before, name)
+            if name not in ("metadata", "substitution_data", "attributes"):
+                yield from _places(each, (*before, name))
+
+
+def _inner(body: Any, place: tuple[str | int, ...]) -> Any:
+    for step in place[:-1]:
+        body = body[step]
+    return body
 
 
 def shown(client: Client, path: str) -> Json:

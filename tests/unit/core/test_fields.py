@@ -86,7 +86,6 @@ def test_missing_fields_are_named_by_their_path() -> None:
     ("field", "value", "given_type", "needed"),
     [
         ("name", 1, "number", "'string'"),
-        ("name", None, "null", "'string'"),
         ("count", "1", "string", "'number'"),
         ("count", True, "boolean", "'number'"),
         ("count", 1.0, "number", "'integer'"),
@@ -103,6 +102,30 @@ def test_wrong_types_are_named_in_json_terms(
 ) -> None:
     text = f"field '{field}' is of type '{given_type}', but needs to be of type {needed}"
     assert _errors(_with(**{field: value})) == [("1300", text)]
+
+
+def test_null_counts_as_absent() -> None:
+    names = ("recipients", "count", "rate", "flag", "mode", "data")
+    assert (
+        Example.parse(_with(**dict.fromkeys(names))).model_dump()
+        == Example.parse(_GOOD).model_dump()
+    )
+    assert _errors(_with(name=None)) == [("1400", "name is a required field")]
+    assert _errors(_with(**{"from": {"email": None}})) == [
+        ("1400", "from.email is a required field")
+    ]
+
+
+def test_a_field_that_can_hold_null_tells_it_from_absence() -> None:
+    assert Example.parse(_with(count=None)).is_null("count")
+    assert not Example.parse(_GOOD).is_null("count")
+    assert not Example.parse(_with(rate=None)).is_null("rate")
+
+
+def test_a_null_in_an_array_is_no_field() -> None:
+    text = "field 'recipients[0].tags[0]' is of type 'null', but needs to be of type 'string'"
+    recipients = [{"address": "b@x.test", "tags": [None]}]
+    assert _errors(_with(recipients=recipients)) == [("1300", text)]
 
 
 @pytest.mark.parametrize("body", [[], "x", 1, None, True])

@@ -1,12 +1,15 @@
+import email
 import quopri
 import re
 from base64 import b64encode
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chalicelib.mail_format.transfer_encoding import (
+    decode_base64,
     encode_text,
     is_base64,
     is_seven_bit,
@@ -125,3 +128,66 @@ def test_only_strict_base64_is_recognised(text: str) -> None:
 )
 def test_hostile_bodies_take_linear_time(text: str) -> None:
     assert_linear(encode_text, text)
+
+
+def read_by_python(body: bytes) -> bytes:
+    message = email.message_from_bytes(b"Content-Transfer-Encoding: base64\r\n\r\n" + body)
+    decoded = message.get_payload(decode=True)
+    assert isinstance(decoded, bytes)
+    return decoded
+
+
+@given(st.binary(), st.integers(1, 80), st.sampled_from([b"\r\n", b"\n", b" ", b"\t\r\n", b""]))
+def test_base64_is_decoded_whatever_its_lines_are(data: bytes, width: int, end: bytes) -> None:
+    encoded = b64encode(data)
+    body = b"".join(encoded[at : at + width] + end for at in range(0, len(encoded), width))
+    assert decode_base64(body) == data == read_by_python(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "data"),
+    [
+        (b"", b""),
+        (b"\r\n", b""),
+        (b"YWI=", b"ab"),
+        (b"YWI", b"ab"),  # no padding
+        (b"YQ", b"a"),
+        (b"YQ=", b"a"),
+        (b"YWI==", b"ab"),  # too much of it
+        (b"YWJj=", b"abc"),
+        (b"YW!Jj", b"abc"),  # characters to be ignored (RFC 2045 6.8)
+        (b"Y-W_I=", b"ab"),
+        (b"YWI=\r\n--\r\nA list's footer", b"ab"),
+    ],
+)
+def test_base64_is_decoded_as_mail_readers_do(body: bytes, data: bytes) -> None:
+    assert decode_base64(body) == data
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"$$$",
+        b"=",
+        b"====",
+        b"Y",
+        b"YWJjZ",
+        b"YWJjZ=",
+        b"!!!not base64!!!",
+        b"Hello, world!",
+        b"\0",
+    ],
+)
+def test_base64_that_is_not_complete_is_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match="incomplete base64"):
+        decode_base64(body)
+
+
+@pytest.mark.parametrize("piece", [b"YWJj\r\n", b"Y!", b"Y=", b"$"])
+def test_base64_is_decoded_in_linear_time(piece: bytes) -> None:
+    assert_linear(_decoded, piece * 400_000)
+
+
+def _decoded(body: bytes) -> None:
+    with suppress(ValueError):
+        decode_base64(body)

@@ -198,6 +198,12 @@ def test_a_pre_built_message_excludes_all_other_keys() -> None:
         ("Content-Type: multipart/mixed\n\nx", "boundary"),
         ("Content-Type: text/x-amp-html\n\nx", "multipart/alternative"),
         ("Content-Transfer-Encoding: base64\n\nabcde", "cannot be decoded"),
+        ("Content-Transfer-Encoding: base64\n\n$$$", "cannot be decoded"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: image/png\n"
+            "Content-Transfer-Encoding: base64\n\n$$$\n--b--\n",
+            "image/png part cannot be decoded",
+        ),
         ("Content-Transfer-Encoding: rot13\n\nx", "rot13"),
         ("Content-Type: text/plain; charset=klingon\n\nx", "cannot be decoded"),
         ("Content-Type: text/plain; charset=punycode\n\nx", "cannot be decoded"),

@@ -249,6 +249,9 @@ class TestMessages:
             RAW + ".\n",
             RAW.replace("Subject", "Subject: t\nSubject"),
             RAW.replace("Subject", "Content-Type: text/x-amp-html\nSubject"),
+            "From: a@mail.example.test\nContent-Transfer-Encoding: base64\n\n$$$",
+            "From: a@mail.example.test\nContent-Type: image/png\n"
+            "Content-Transfer-Encoding: base64\n\nAAAAA",
         ],
     )
     def test_a_message_that_breaks_a_rule_is_refused_whatever_is_overridden(

@@ -27,6 +27,12 @@ def sized(name: str, size: int, filling: str = "x") -> dict[str, Any]:
     return {name: {"k": filling * count + "x" * rest}}
 
 
+def lines(size: int) -> str:
+    """Return a text of ``size`` bytes that a message carries as it is."""
+    line = "x" * 98 + "\r\n"
+    return "x" * (size % len(line)) + line * (size // len(line))
+
+
 @pytest.mark.spec("2.1-t1")
 @pytest.mark.spec("2.1-t4")
 def test_all_fields_of_a_body_are_read() -> None:
@@ -118,7 +124,7 @@ def test_recipients_may_be_a_stored_list() -> None:
 
 @pytest.mark.spec("2.1-t3")
 @pytest.mark.parametrize(
-    ("data", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1300")]
+    ("data", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1400")]
 )
 def test_a_stored_list_is_named(data: Any, code: str) -> None:
     assert codes(body(recipients=data)) == [code]
@@ -202,6 +208,26 @@ def test_other_fields_beside_stored_content_are_ignored(name: str) -> None:
     beside = {"from": "no address", "reply_to": "r@b.test", "headers": {"Subject": "x"}}
     files = [{"name": "a", "type": "b", "data": "no base64"}]
     read_request(body(content={name: "t", "attachments": files, **beside}))
+
+
+@pytest.mark.parametrize("form", ["template_id", "ab_test_id"])
+@pytest.mark.parametrize("name", ["from", "reply_to", "headers", "attachments", "inline_images"])
+@pytest.mark.parametrize("value", [{}, [], "x", 1, True, {"email": 1}, [{"name": "a"}], [1]])
+def test_fields_that_are_ignored_may_have_any_form(form: str, name: str, value: Any) -> None:
+    content = read_request(body(content={form: "t", name: value})).content
+    assert content == read_request(body(content={form: "t"})).content
+
+
+@pytest.mark.parametrize("name", ["from", "reply_to", "headers", "attachments", "inline_images"])
+@pytest.mark.parametrize("value", ["x", 1, {"email": 1}, [{"name": "a"}], [1]])
+def test_a_pre_built_message_excludes_other_fields_in_any_form(name: str, value: Any) -> None:
+    assert codes(body(content={"email_rfc822": RAW, name: value})) == ["1301"]
+
+
+@pytest.mark.parametrize("name", ["text", "html", "amp_html", "subject", "email_rfc822"])
+@pytest.mark.parametrize("value", ["x", 1, {"a": 1}, [1]])
+def test_stored_content_excludes_content_in_any_form(name: str, value: Any) -> None:
+    assert codes(body(content={"template_id": "t", name: value})) == ["1301"]
 
 
 @pytest.mark.parametrize("form", [{"template_id": "t"}, {"ab_test_id": "t"}])
@@ -420,18 +446,44 @@ def test_other_headers_are_accepted() -> None:
 def test_a_text_may_fill_a_message(name: str, substitutes: bool) -> None:
     options = {"options": {"perform_substitutions": substitutes}}
     most = settings().max_message_bytes - len("Hi") - len("Hello") * (name != "text")
-    assert read_request(content(**{name: "x" * most}) | options)
-    (error,) = request_errors(content(**{name: "x" * (most + 1)}) | options)
+    assert read_request(content(**{name: lines(most)}) | options)
+    (error,) = request_errors(content(**{name: lines(most + 1)}) | options)
     assert error["code"] == "1300"
     length = settings().max_message_bytes + 1
     assert f"'content' has length '{length}'" in error["description"]
+
+
+@pytest.mark.parametrize("name", ["text", "html", "amp_html"])
+@pytest.mark.parametrize("text", ["x\n", "é", "=" * 1000])
+def test_a_text_counts_as_it_is_encoded(name: str, text: str) -> None:
+    most = settings().max_message_bytes
+    fitting = text * (most // 4 // len(text.encode()))
+    assert read_request(content(**{name: fitting}))
+    assert codes(content(**{name: 4 * fitting[: -len(text)]})) == ["1300"]
+
+
+def test_a_text_with_a_tag_counts_as_it_came_because_data_may_shrink_it() -> None:
+    text = "\n" * (settings().max_message_bytes - 100) + "{{x}}"
+    assert read_request(content(text=text))
+    verbatim = {"options": {"perform_substitutions": False}}
+    assert codes(content(text=text) | verbatim) == ["1300"]
+    assert codes(content(text=text.replace("{{x}}", ""))) == ["1300"]
+
+
+@pytest.mark.parametrize("kind", ["attachments", "inline_images"])
+def test_a_file_counts_with_the_line_ends_of_base64(kind: str) -> None:
+    lines_of_base64 = settings().max_message_bytes // 78
+    file = {"name": "f", "type": "image/png"}
+    fitting = "A" * 76 * (lines_of_base64 - 10)
+    assert read_request(content(**{kind: [file | {"data": fitting}]}))
+    assert codes(content(**{kind: [file | {"data": fitting + "A" * 760}]})) == ["1300"]
 
 
 def test_content_together_is_no_larger_than_a_message() -> None:
     quarter = settings().max_message_bytes // 4
     file = {"name": "f", "type": "image/png", "data": "A" * quarter}
     parts = {
-        "text": "x" * quarter,
+        "text": lines(quarter),
         "headers": {"X-A": "x" * quarter},
         "attachments": [file],
         "inline_images": [file],
@@ -445,6 +497,13 @@ def test_a_pre_built_message_is_no_larger_than_a_message() -> None:
     most = settings().max_message_bytes
     assert read_request(body(content={"email_rfc822": "x" * most}))
     assert codes(body(content={"email_rfc822": "x" * (most + 1)})) == ["1300"]
+
+
+def test_a_pre_built_message_counts_with_the_line_ends_that_it_gets() -> None:
+    most = settings().max_message_bytes
+    assert read_request(body(content={"email_rfc822": "\n" * (most // 2)}))
+    assert codes(body(content={"email_rfc822": "\n" * (most // 2 + 1)})) == ["1300"]
+    assert read_request(body(content={"email_rfc822": "\n" * (most // 2) + "{{x}}"}))
 
 
 @pytest.mark.spec("2.9-t5")

@@ -155,6 +155,8 @@ class TestResolvedContent:
             pytest.param(
                 "From: a@b.c\nContent-Type: text/x-amp-html\n\nx", marks=pytest.mark.spec("2.2-r2")
             ),
+            "From: a@b.c\nContent-Transfer-Encoding: base64\n\n$$$",
+            "From: a@b.c\nContent-Type: a/b\nContent-Transfer-Encoding: rot13\n\nx",
         ],
     )
     def test_a_message_that_breaks_a_rule_is_refused(self, raw: str) -> None:

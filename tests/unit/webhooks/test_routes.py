@@ -386,6 +386,13 @@ def test_changes_that_keep_what_is_posted_send_no_test_post(client: Client, targ
     assert {name: view[name] for name in changes} == changes
 
 
+def test_a_null_custom_header_counts_as_absent(client: Client, target: Target) -> None:
+    webhook = make(client, target, custom_headers={"X-A": "a", "X-B": None})
+    assert show(client, webhook)["custom_headers"] == {"X-A": "a"}
+    assert client.put(f"{PATH}/{webhook}", {"custom_headers": {"X-A": None}}).status == 200
+    assert show(client, webhook)["custom_headers"] == {}
+
+
 @pytest.mark.spec("4.9-t4")
 @pytest.mark.parametrize(
     "changes",
