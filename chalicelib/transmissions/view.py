@@ -13,6 +13,7 @@ from chalicelib.core.http import Reply, ok
 from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.accept import Acceptance
 from chalicelib.transmissions.model import Transmission, visible_state
+from chalicelib.transmissions.progress import state_of
 from chalicelib.transmissions.store.transmissions import Record, Summary
 
 Json = dict[str, Any]
@@ -65,12 +66,11 @@ def transmission_view(record: Record) -> Json:
 
 def summary_view(summary: Summary) -> Json:
     """Return a transmission as a list shows it."""
-    chunks = work_units.generated_chunks(summary.id)
     return {
         "id": summary.id,
         "campaign_id": summary.campaign_id,
         "description": summary.description,
-        "state": visible_state(summary.state, summary.chunks, len(chunks)),
+        "state": state_of(summary.id, summary),
         "content": _content(summary.template_id, summary.draft),
     }
 
