@@ -95,6 +95,13 @@ references.register(
     chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_sending_domain,
 )
+references.register(references.DKIM_KEY, chalicelib.transmissions.references.signed_with)
+references.register(
+    references.SHARED_DOMAIN, chalicelib.transmissions.references.of_subaccounts_with_domain
+)
+references.register(
+    references.SHARED_TEMPLATE, chalicelib.transmissions.references.of_subaccounts_with_template
+)
 references.register(
     references.TRACKING_DOMAIN,
     chalicelib.sending_domains.lookup.linked_to,

@@ -27,7 +27,7 @@ from chalicelib.sending_domains.dkim_request import (
 )
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.further_keys.service import check_selector
+from chalicelib.sending_domains.further_keys.service import check_selector, check_unused_key
 from chalicelib.sending_domains.lookup import get_owned, is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sharing
@@ -91,6 +91,7 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
+        _check_unused(before, after)
         if after.dkim != before.dkim:
             check_selector(after)
         _save(before, after)
@@ -185,6 +186,14 @@ def _changed(
             )
         domain = replace(domain, is_default_bounce_domain=body.is_default_bounce_domain)
     return domain
+
+
+def _check_unused(before: SendingDomain, after: SendingDomain) -> None:
+    """Raise 409 with code 1602 if something needs what a change takes away."""
+    if before.shared_with_subaccounts and not after.shared_with_subaccounts:
+        references.check_unused(references.SHARED_DOMAIN, before.account_id, before.domain)
+    if before.dkim and after.dkim and before.dkim.selector != after.dkim.selector:
+        check_unused_key(before, before.dkim)
 
 
 def _save(before: SendingDomain, after: SendingDomain) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from chalicelib.core import references
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
@@ -79,6 +80,8 @@ def update_template(request: Request, template_id: str) -> Reply:
     edit, content = read_update(request.json(), scope, of_published=of_published)
 
     def change(template: Template, content_ref: str | None) -> Template:
+        if template.shared and edit.shared is False:
+            references.check_unused(references.SHARED_TEMPLATE, template.account_id, template.id)
         return apply_edit(template, replace(edit, content_ref=content_ref))
 
     if records.update(scope, template_id, change, content) is None:

@@ -144,10 +144,10 @@ def test_a_list_is_kept_until_its_transmission_is_generated(client: Client, time
 @pytest.mark.cost
 def test_sending_a_template_at_once_takes_no_lease(client: Client) -> None:
     send(client)  # which also notes the use of the template
-    inline = requests_of(lambda: send(client, content=CONTENT))
-    stored = requests_of(lambda: send(client))
-    assert [each for each in stored if each != "GetItem"] == [
-        each for each in inline if each != "GetItem"
+    of_inline = requests_of(lambda: send(client, content=CONTENT))
+    of_template = requests_of(lambda: send(client))
+    assert [each for each in of_template if each != "GetItem"] == [
+        each for each in of_inline if each != "GetItem"
     ]
 
 
