@@ -1,5 +1,10 @@
 """Refuse to delete a record that other records name, or to withdraw what they need of it.
 
+A name is written in one transaction with a write to the record that is named (its ``naming`` or
+``touching``), which gives it another revision. A deletion reads the record, then asks here, and
+deletes it if it has that revision still. So of two at the same time one comes first, and the other
+finds the name, or no record to name.
+
 A package does not know which other packages name its records, so ``app.py`` registers for each kind
 of record the functions that find those that do.
 """

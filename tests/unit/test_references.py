@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
-from chalicelib.core import clock, references
+from chalicelib.core import clock, dynamo, references
 from chalicelib.core.scope import Scope
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.fleet import store as fleets
@@ -170,6 +171,82 @@ def test_a_template_stays_shared_while_scheduled_mail_of_a_subaccount_needs_it(
     assert client.put(path, {"name": "New", "shared_with_subaccounts": True}).status == 200
     scheduling.cancel(Scope(1, None), number)
     assert client.put(path, {"shared_with_subaccounts": False}).status == 200
+
+
+def restrict(client: Client) -> Response:
+    return client.post(
+        "/api/v1/subaccounts", {"name": "A sender", "ip_pool": "fast", "setup_api_key": False}
+    )
+
+
+def restrict_later(client: Client) -> Response:
+    return client.put(f"/api/v1/subaccounts/{make_subaccount().id}", {"ip_pool": "fast"})
+
+
+def sign(client: Client) -> Response:
+    return client.put(f"{POOL}", {"signing_domain": "bounces.test"})
+
+
+def sign_for_new_pool(client: Client) -> Response:
+    return client.post("/api/v1/ip-pools", {"name": "new", "fbl_signing_domain": "bounces.test"})
+
+
+def link(client: Client) -> Response:
+    return client.put("/api/v1/sending-domains/example.test", {"tracking_domain": "t.test"})
+
+
+def link_new_domain(client: Client) -> Response:
+    return client.post(
+        "/api/v1/sending-domains", {"domain": "new.test", "tracking_domain": "t.test"}
+    )
+
+
+NAMINGS = [
+    (POOL, restrict),
+    (POOL, restrict_later),
+    (DOMAIN, sign),
+    (DOMAIN, sign_for_new_pool),
+    (TRACKING, link),
+    (TRACKING, link_new_domain),
+]
+
+
+@pytest.mark.parametrize(("path", "name"), NAMINGS)
+def test_what_is_named_during_its_deletion_is_not_deleted(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: Callable[[Client], Response],
+) -> None:
+    check, calls = references.check_unused, iter([name])
+
+    def check_and_name(*arguments: Any) -> None:
+        check(*arguments)
+        for call in calls:
+            assert call(client).status == 200
+
+    monkeypatch.setattr(references, "check_unused", check_and_name)
+    assert "is in use by" in refusal(client, path)
+    assert list(calls) == []
+
+
+@pytest.mark.parametrize(("path", "name"), NAMINGS)
+def test_what_is_deleted_before_its_name_is_written_is_not_named(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: Callable[[Client], Response],
+) -> None:
+    transact, calls = dynamo.transact, iter([client.delete])
+
+    def delete_and_transact(*arguments: Any, **options: Any) -> None:
+        for call in calls:
+            assert call(path).status == 204
+        transact(*arguments, **options)
+
+    monkeypatch.setattr(dynamo, "transact", delete_and_transact)
+    assert name(client).status == 400
+    assert list(calls) == []
 
 
 def test_records_of_other_accounts_do_not_count(client: Client) -> None:
