@@ -330,7 +330,8 @@ class TestLater:
         submit(make_transmission(start_ms=start_ms), ListRecipients(recipient_list), meter())
         record = transmissions.get(make_transmission().id)
         assert record is not None
-        assert record.list_ref == {"id": "friends", "version": "v1"}
+        identity = recipient_list.identity
+        assert record.list_ref == {"id": "friends", "identity": identity, "version": "v1"}
         assert (record.recipients, record.chunks) == (250, 3)
         heads = [queues.read(each).head for each in queued_work()]
         starts = [{"kind": "start", "transmission": make_transmission().id}]
