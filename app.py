@@ -37,15 +37,17 @@ import chalicelib.subaccounts.routes
 import chalicelib.subaccounts.search
 import chalicelib.suppression.routes
 import chalicelib.templates.routes
+import chalicelib.templates.store.leases
 import chalicelib.tracking.routes
 import chalicelib.tracking_domains.routes
+import chalicelib.transmissions.progress
 import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
-from chalicelib.core import invocations, logs, references
+from chalicelib.core import invocations, leases, logs, references
 from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.settings import settings
 
@@ -81,6 +83,8 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 
 chalicelib.sending_domains.mailboxes.set_mailer(chalicelib.transmissions.system_mail.send)
+chalicelib.templates.store.leases.set_use(chalicelib.transmissions.progress.uses_template)
+leases.set_activity(chalicelib.transmissions.progress.is_active)
 references.register(
     references.IP_POOL,
     chalicelib.subaccounts.search.sending_by_pool,
@@ -90,6 +94,13 @@ references.register(
     references.SENDING_DOMAIN,
     chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_sending_domain,
+)
+references.register(references.DKIM_KEY, chalicelib.transmissions.references.signed_with)
+references.register(
+    references.SHARED_DOMAIN, chalicelib.transmissions.references.of_subaccounts_with_domain
+)
+references.register(
+    references.SHARED_TEMPLATE, chalicelib.transmissions.references.of_subaccounts_with_template
 )
 references.register(
     references.TRACKING_DOMAIN,

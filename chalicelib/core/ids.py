@@ -23,15 +23,19 @@ _MESSAGE_ID = re.compile(r"[0-9a-f]{24}")
 
 def transmission_id() -> str:
     """Draw a transmission id: 18 digits, growing with time."""
-    passed_ms = clock.now_ms() - _EPOCH_MS
-    return str(_SPREAD_FROM + passed_ms * 1_000_000 + secrets.randbelow(1_000_000))
+    return str(int(first_transmission_id(clock.now_ms())) + secrets.randbelow(1_000_000))
+
+
+def first_transmission_id(moment_ms: int) -> str:
+    """Return the least id that a transmission can have that was accepted at a moment or later."""
+    return str(_SPREAD_FROM + (moment_ms - _EPOCH_MS) * 1_000_000)
 
 
 def repeatable_transmission_id(moment_ms: int, text: str) -> str:
     """Derive the id of a transmission that the service itself makes of ``text`` at a moment."""
     digest = hashlib.sha256(text.encode()).digest()
     number = int.from_bytes(digest[:8], "big") % 1_000_000
-    return str(_SPREAD_FROM + (moment_ms - _EPOCH_MS) * 1_000_000 + number)
+    return str(int(first_transmission_id(moment_ms)) + number)
 
 
 def is_spread(transmission: str) -> bool:

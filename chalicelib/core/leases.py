@@ -1,11 +1,14 @@
 """Keep a resource from being changed or deleted while somebody has a lease on it.
 
 A lease counts from ``since`` until its holder releases it, or until ``until``, so that a crash does
-not block the resource for ever. Acquiring one also sets a new revision (attribute ``stamp``) in the
-resource's record, on the condition that the record exists. A change of the record reads it, asks
-:func:`is_leased`, and writes on the condition that the revision is the one that was read
-(:func:`unchanged`). So of a lease and a change at the same time one comes first and the other sees
-it: no lease is missed, and nothing waits.
+not block the resource for ever. After ``until`` it counts for another day at most, while its holder
+is still active; ``app.py`` sets the function that tells this (:func:`set_activity`).
+
+Acquiring one also sets a new revision (attribute ``stamp``) in the resource's record, on the
+condition that the record exists. A change of the record reads it, asks :func:`is_leased`, and
+writes on the condition that the revision is the one that was read (:func:`unchanged`). So of a
+lease and a change at the same time one comes first and the other sees it: no lease is missed, and
+nothing waits.
 
 Access patterns of ``config``:
 
@@ -16,14 +19,17 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed
 
+_LONGEST_ACTIVITY_SECONDS = 86_400
+
 _config = Table("config")
+_activities: list[Callable[[str], bool]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,11 @@ class Lease:
     holder: str
     since: float
     until: float
+
+
+def set_activity(is_active: Callable[[str], bool]) -> None:
+    """Set the function that tells whether a holder of leases is still active."""
+    _activities[:] = [is_active]
 
 
 def acquire(record: Record, lease: Lease) -> Item | None:
@@ -68,15 +79,31 @@ def release(record: Record, holder: str) -> None:
     _config.delete(record.pk, f"use#{holder}")
 
 
+def release_when_inactive(record: Record, holder: str) -> None:
+    """Let the lease of ``holder``, who does not need it any more, count while it is active."""
+    now = clock.now()
+    _config.put(_to_item(record, Lease(holder, now, now)) | {"needed": False})
+
+
 def is_leased(record: Record) -> bool:
     """Tell whether there is a lease on the resource now."""
     now = clock.now()
-    return any(lease["since"] <= now < lease["until"] for lease in _leases(record))
+    return any(_counts(lease, now) for lease in _leases(record))
 
 
 def holders(record: Record) -> list[str]:
-    """Return who has not released a lease on the resource, whether it counts now or not."""
-    return [lease["sk"].removeprefix("use#") for lease in _leases(record)]
+    """Return who still needs a lease on the resource, whether it counts now or not."""
+    return [_holder(lease) for lease in _leases(record) if lease.get("needed", True)]
+
+
+def _counts(lease: Item, now: float) -> bool:
+    if now < lease["since"] or now >= lease["expires"]:
+        return False
+    return now < lease["until"] or any(is_active(_holder(lease)) for is_active in _activities)
+
+
+def _holder(lease: Item) -> str:
+    return str(lease["sk"]).removeprefix("use#")
 
 
 def _leases(record: Record) -> Iterable[Item]:
@@ -98,5 +125,5 @@ def _to_item(record: Record, lease: Lease) -> Item:
         "sk": f"use#{lease.holder}",
         "since": lease.since,
         "until": lease.until,
-        "expires": int(lease.until) + 1,
+        "expires": int(lease.until) + _LONGEST_ACTIVITY_SECONDS,
     }

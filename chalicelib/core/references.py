@@ -1,4 +1,9 @@
-"""Refuse to delete a record that other records name.
+"""Refuse to delete a record that other records name, or to withdraw what they need of it.
+
+A name is written in one transaction with a write to the record that is named (its ``naming`` or
+``touching``), which gives it another revision. A deletion reads the record, then asks here, and
+deletes it if it has that revision still. So of two at the same time one comes first, and the other
+finds the name, or no record to name.
 
 A package does not know which other packages name its records, so ``app.py`` registers for each kind
 of record the functions that find those that do.
@@ -15,6 +20,10 @@ from chalicelib.core.errors import resource_conflict
 IP_POOL: Final = "IP pool"
 SENDING_DOMAIN: Final = "Sending domain"
 TRACKING_DOMAIN: Final = "Tracking domain"
+#: Named ``<domain>/<selector>``
+DKIM_KEY: Final = "DKIM key"
+SHARED_DOMAIN: Final = "Shared sending domain"
+SHARED_TEMPLATE: Final = "Shared template"
 
 #: Yields what names a record, such as ``subaccount 7``, from an account and the record's name
 Finder = Callable[[int, str], Iterable[str]]

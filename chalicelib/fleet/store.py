@@ -17,13 +17,14 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from chalicelib.core import config_cache, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.errors import bad_request
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay
 
@@ -59,19 +60,48 @@ def exists(account_id: int, pool_id: str) -> bool:
     return get(account_id).pool(pool_id) is not None
 
 
-def change(account_id: int, edit: Callable[[Fleet], Fleet]) -> Fleet:
-    """Change the fleet of an account by ``edit`` and return it.
+def naming(account_id: int, pool_id: str) -> list[Write]:
+    """Return what belongs into the transaction that makes a record name a pool; raises 400.
 
-    ``edit`` may be called again if another writer changes the fleet meanwhile; what it raises
-    passes through. Raises :class:`IpTaken` if an added IP belongs to an account, and 503 when
-    other writers come first every time.
+    It fails if the fleet has changed since this call, as by the deletion of the pool.
+    """
+    fleet = get(account_id)
+    if fleet.pool(pool_id) is None:
+        raise bad_request(f"pool {pool_id} does not exist")
+    if not fleet.revision:
+        return []  # only the default pool, which nobody can delete
+    values = {"next": fleet.revision + 1, "revision": fleet.revision}
+    return [
+        dynamo.update(
+            _config,
+            *key_of(account_id),
+            "SET #revision = :next",
+            values=values,
+            condition="#revision = :revision",
+        )
+    ]
+
+
+def change(
+    account_id: int,
+    edit: Callable[[Fleet], Fleet],
+    also: Callable[[], Sequence[Write]] = tuple,
+) -> Fleet:
+    """Change the fleet of an account by ``edit``, with the writes ``also``, and return it.
+
+    Both may be called again if another writer changes something meanwhile; what they raise passes
+    through. Raises :class:`IpTaken` if an added IP belongs to an account, and 503 when other
+    writers come first every time.
     """
 
     def next_revision(before: Fleet) -> Fleet:
         after = edit(before)
         return after if after == before else replace(after, revision=before.revision + 1)
 
-    fleet = dynamo.update_record(lambda: get(account_id), next_revision, _replace)
+    def write(before: Fleet, after: Fleet) -> None:
+        _replace(before, after, also())
+
+    fleet = dynamo.update_record(lambda: get(account_id), next_revision, write)
     assert fleet is not None  # an account without a record has an empty fleet
     return fleet
 
@@ -137,10 +167,11 @@ def has_allowance(external_ip: str, day: int) -> bool:
     return _config.get(*_allowance_key(external_ip, day)) is not None
 
 
-def _replace(before: Fleet, after: Fleet) -> None:
+def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
     old, new = _addresses(before), _addresses(after)
+    conditional = [_put(before, after), *also]
     writes = [
-        _put(before, after),
+        *conditional,
         *(_claim(address, after.account_id) for address in new - old),
         *(dynamo.delete(_config, *_claim_key(address)) for address in old - new),
         *(due.addition(entry) for entry in _due_only_in(after, before)),
@@ -148,7 +179,7 @@ def _replace(before: Fleet, after: Fleet) -> None:
     try:
         dynamo.transact(writes)
     except TransactionFailed as failure:
-        if 0 in failure.failed:
+        if min(failure.failed) < len(conditional):
             raise
         raise IpTaken("this sending IP belongs to an account already") from None
     finally:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import clock, references
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.fleet import store
@@ -15,6 +16,7 @@ from chalicelib.fleet.warmup import tomorrow_ms
 from chalicelib.ip_pools import changes
 from chalicelib.ip_pools.request import IpChange, PoolFields
 from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.subaccounts import store as subaccounts
 
 
@@ -42,7 +44,7 @@ def create_pool(account_id: int, fields: PoolFields) -> str:
         pool_id = changes.id_for(fleet, fields.name or "")
         return changes.with_new_pool(fleet, pool_id, fields, enterprise=enterprise)
 
-    store.change(account_id, edit)
+    store.change(account_id, edit, lambda: _naming(account_id, fields))
     return pool_id
 
 
@@ -53,6 +55,7 @@ def update_pool(account_id: int, pool_id: str, fields: PoolFields) -> IpPool:
     fleet = store.change(
         account_id,
         lambda fleet: changes.with_changed_pool(fleet, pool_id, fields, enterprise=enterprise),
+        lambda: _naming(account_id, fields),
     )
     return fleet.pool_or_default(pool_id)
 
@@ -81,19 +84,20 @@ def check_domains(account_id: int, fields: PoolFields) -> PoolFields:
 
     Raises 400 unless each is a sending domain of the account with a verified DKIM record.
     """
-    return replace(
-        fields,
-        signing_domain=_signing_domain(account_id, "signing_domain", fields.signing_domain),
-        fbl_signing_domain=_signing_domain(
-            account_id, "fbl_signing_domain", fields.fbl_signing_domain
-        ),
-    )
+    names = {field: domain.domain for field, domain in _signing_domains(account_id, fields)}
+    return replace(fields, **names)
 
 
-def _signing_domain(account_id: int, field: str, name: str | None) -> str | None:
-    if not name:
-        return name
-    domain = domains.find(Scope(account_id, None), name)
-    if domain is None or domain.signing_key is None:
-        raise bad_request(f"{field} must be a sending domain with a verified DKIM record")
-    return domain.domain
+def _naming(account_id: int, fields: PoolFields) -> list[Write]:
+    """Return the writes that fail if a domain of the fields is deleted meanwhile; raises 400."""
+    present = {domain.domain: domain for _, domain in _signing_domains(account_id, fields)}
+    return [domains.touching(each) for each in present.values()]
+
+
+def _signing_domains(account_id: int, fields: PoolFields) -> Iterator[tuple[str, SendingDomain]]:
+    for field in ("signing_domain", "fbl_signing_domain"):
+        if name := getattr(fields, field):
+            domain = domains.find(Scope(account_id, None), name)
+            if domain is None or domain.signing_key is None:
+                raise bad_request(f"{field} must be a sending domain with a verified DKIM record")
+            yield field, domain

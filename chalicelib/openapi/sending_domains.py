@@ -128,7 +128,7 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_KEYS}/{{key_id}}": Operation(
         results(record(**_KEY)), body=of_model(DkimBody), refusals=(409,)
     ),
-    f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT),
+    f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_KEYS}/{{key_id}}/verify": Operation(results(record(**_KEY, dns=_DNS))),
     f"GET {PAGE_PATH}/{{token}}": Operation(
         html_page(200, "A page with a button that verifies the domain") | _EXPIRED_LINK,

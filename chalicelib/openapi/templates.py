@@ -153,6 +153,7 @@ OPERATIONS: Final[Operations] = {
             ),
         ),
         body=_body(),
+        refusals=(409,),
     ),
     f"DELETE {_PATH}/{{template_id}}": Operation(EMPTY, refusals=(409,)),
     f"POST {_PATH}/{{template_id}}/preview": Operation(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chalicelib.core import clock, domain_names, references
-from chalicelib.core.dynamo import retry_conflicts
+from chalicelib.core.dynamo import Write, retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
@@ -27,12 +27,12 @@ from chalicelib.sending_domains.dkim_request import (
 )
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.further_keys.service import check_selector
+from chalicelib.sending_domains.further_keys.service import check_selector, check_unused_key
 from chalicelib.sending_domains.lookup import get_owned, is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sharing
 from chalicelib.sending_domains.schedule import with_next_check
-from chalicelib.tracking_domains.lookup import check_link
+from chalicelib.tracking_domains.lookup import check_link, naming
 
 _MOST_PARENTS = 30
 
@@ -65,8 +65,12 @@ def register(scope: Scope, body: NewDomain) -> Registration:
         shared_with_subaccounts=shared,
     )
     domain = with_next_check(domain, now)
-    if not store.create(domain):
-        raise claims.refusal(name, domain_names.parents(name), scope.account_id)
+
+    def attempt() -> None:
+        if not store.create(domain, _naming(domain)):
+            raise claims.refusal(name, domain_names.parents(name), scope.account_id)
+
+    retry_conflicts(attempt)
     return Registration(domain, is_new)
 
 
@@ -91,9 +95,10 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
+        _check_unused(before, after)
         if after.dkim != before.dkim:
             check_selector(after)
-        _save(before, after)
+        _save(before, after, _naming(after) if link else [])
         return after
 
     return retry_conflicts(attempt)
@@ -187,8 +192,20 @@ def _changed(
     return domain
 
 
-def _save(before: SendingDomain, after: SendingDomain) -> None:
+def _check_unused(before: SendingDomain, after: SendingDomain) -> None:
+    """Raise 409 with code 1602 if something needs what a change takes away."""
+    if before.shared_with_subaccounts and not after.shared_with_subaccounts:
+        references.check_unused(references.SHARED_DOMAIN, before.account_id, before.domain)
+    if before.dkim and after.dkim and before.dkim.selector != after.dkim.selector:
+        check_unused_key(before, before.dkim)
+
+
+def _naming(domain: SendingDomain) -> list[Write]:
+    return naming(domain.account_id, domain.subaccount_id, domain.tracking_domain)
+
+
+def _save(before: SendingDomain, after: SendingDomain, also: Sequence[Write]) -> None:
     if after.is_default_bounce_domain and not before.is_default_bounce_domain:
-        store.make_default(before, after)
+        store.make_default(before, after, *also)
     else:
-        store.save(before, after)
+        store.save(before, after, *also)

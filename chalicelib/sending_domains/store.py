@@ -18,7 +18,7 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from chalicelib.core import config_cache, defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Table, Write
+from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.dkim.model import DkimKey
@@ -57,8 +57,11 @@ def find(scope: Scope, domain: str) -> SendingDomain | None:
     return sending_domain if sending_domain and sending_domain.belongs_to(scope) else None
 
 
-def create(domain: SendingDomain) -> bool:
-    """Store a new domain; return ``False`` if its account may not have the name."""
+def create(domain: SendingDomain, also: Sequence[Write] = ()) -> bool:
+    """Store a new domain; return ``False`` if its account may not have the name.
+
+    Raises ``WriteConflict`` if only one of the writes ``also``, of the same transaction, fails.
+    """
     name = canonical(domain.domain)
     domain = replace(domain, domain=name, parents=parents(name))
     writes = [
@@ -68,7 +71,13 @@ def create(domain: SendingDomain) -> bool:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_default(domain, former=None))
-    return dynamo.try_transact(writes)
+    try:
+        dynamo.transact([*writes, *also])
+    except TransactionFailed as failure:
+        if min(failure.failed) >= len(writes):
+            raise
+        return False
+    return True
 
 
 def save(before: SendingDomain, after: SendingDomain, *more: Write) -> None:
@@ -101,7 +110,7 @@ def change(domain: str, edit: Callable[[SendingDomain], SendingDomain]) -> Sendi
     return dynamo.update_record(lambda: get(domain), edit, save)
 
 
-def make_default(domain: SendingDomain, after: SendingDomain) -> None:
+def make_default(domain: SendingDomain, after: SendingDomain, *more: Write) -> None:
     """Replace ``domain`` by ``after`` and make it its owner's default bounce domain.
 
     The former default is one no longer. Raises ``WriteConflict``.
@@ -110,7 +119,7 @@ def make_default(domain: SendingDomain, after: SendingDomain) -> None:
     writes = [_default(domain, former)]
     if former and former != domain.domain and (other := get(former)):
         writes.append(_no_longer_default(other))
-    save(domain, replace(after, is_default_bounce_domain=True), *writes)
+    save(domain, replace(after, is_default_bounce_domain=True), *writes, *more)
 
 
 def delete(domain: SendingDomain) -> None:

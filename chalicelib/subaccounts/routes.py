@@ -8,7 +8,7 @@ from chalicelib.core.params import Params
 from chalicelib.subaccounts import search, store
 from chalicelib.subaccounts.model import is_id
 from chalicelib.subaccounts.request import read_change, read_new
-from chalicelib.subaccounts.service import create
+from chalicelib.subaccounts.service import change, create
 from chalicelib.subaccounts.view import subaccount_view
 
 routes = Routes(__name__)
@@ -55,8 +55,8 @@ def show_subaccount(request: Request, subaccount_id: str) -> Reply:
 def change_subaccount(request: Request, subaccount_id: str) -> Reply:
     """Change those of name, status, pool and options that the body has."""
     account_id = request.caller.account_id
-    change = read_change(account_id, request.json())
-    if store.change(account_id, _number(subaccount_id), change.apply) is None:
+    changes = read_change(account_id, request.json())
+    if not change(account_id, _number(subaccount_id), changes):
         raise NotFound
     return ok({"message": "Successfully updated subaccount information"})
 

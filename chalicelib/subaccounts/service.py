@@ -1,4 +1,4 @@
-"""Create a subaccount, with or without its first key."""
+"""Create a subaccount, with or without its first key, and change one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.request import check_grants
 from chalicelib.core import clock
+from chalicelib.core.dynamo import Write, retry_conflicts
 from chalicelib.core.request import Caller
+from chalicelib.fleet import store as fleets
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.model import Subaccount
-from chalicelib.subaccounts.request import NewSubaccount
+from chalicelib.subaccounts.request import NewSubaccount, SubaccountChange
 
 
 def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
     )
     view: dict[str, Any] = {"subaccount_id": subaccount.id}
     if new.key is None:
-        store.create(subaccount)
+        _store(subaccount)
         return view
     secret = key_model.draw_key()
     key = key_model.new_key(
@@ -46,5 +48,26 @@ def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
         subaccount_id=subaccount.id,
         valid_ips=new.key.valid_ips or (),
     )
-    store.create(subaccount, [api_keys.insertion(key)])
+    _store(subaccount, api_keys.insertion(key))
     return view | {"key": secret, "label": key.label, "short_key": key.short_key}
+
+
+def change(account_id: int, subaccount_id: int, changes: SubaccountChange) -> bool:
+    """Change a subaccount of the account; return ``False`` if there is none. Raises 400."""
+    subaccount = store.change(
+        account_id, subaccount_id, changes.apply, lambda: _naming(account_id, changes.ip_pool)
+    )
+    return subaccount is not None
+
+
+def _store(subaccount: Subaccount, *also: Write) -> None:
+    """Store a new subaccount, while its pool exists; raises 400."""
+
+    def attempt() -> None:
+        store.create(subaccount, [*also, *_naming(subaccount.account_id, subaccount.ip_pool)])
+
+    retry_conflicts(attempt)
+
+
+def _naming(account_id: int, pool_id: str | None) -> list[Write]:
+    return fleets.naming(account_id, pool_id) if pool_id else []

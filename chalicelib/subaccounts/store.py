@@ -93,18 +93,24 @@ def create(subaccount: Subaccount, also: Sequence[Write] = ()) -> None:
 
 
 def change(
-    account_id: int, subaccount_id: int, edit: Callable[[Subaccount], Subaccount]
+    account_id: int,
+    subaccount_id: int,
+    edit: Callable[[Subaccount], Subaccount],
+    also: Callable[[], Sequence[Write]] = tuple,
 ) -> Subaccount | None:
-    """Change a subaccount of the account by ``edit``; return ``None`` if there is none.
+    """Change a subaccount by ``edit``, with the writes ``also``; return ``None`` if there is none.
 
-    ``edit`` may be called again if another writer changes the subaccount meanwhile. Raises 503
-    when other writers come first every time.
+    Both may be called again if another writer changes something meanwhile. Raises 503 when other
+    writers come first every time.
     """
 
     def next_revision(before: Subaccount) -> Subaccount:
         return replace(edit(before), updated=clock.now(), revision=before.revision + 1)
 
-    return dynamo.update_record(lambda: get(account_id, subaccount_id), next_revision, _replace)
+    def write(before: Subaccount, after: Subaccount) -> None:
+        _replace(before, after, also())
+
+    return dynamo.update_record(lambda: get(account_id, subaccount_id), next_revision, write)
 
 
 def from_item(item: Item) -> Subaccount:
@@ -116,12 +122,12 @@ def from_item(item: Item) -> Subaccount:
     return Subaccount(**fields)
 
 
-def _replace(before: Subaccount, after: Subaccount) -> None:
+def _replace(before: Subaccount, after: Subaccount, also: Sequence[Write]) -> None:
     unchanged = dynamo.if_unchanged("version", before.revision)
     main = dynamo.put(_config, _to_item(after), **unchanged)
     entries = [*_put_entries(after), *_remove_entries(before, after)]
     try:
-        dynamo.transact([main, *entries, *_move_counts(before, after)])
+        dynamo.transact([main, *entries, *_move_counts(before, after), *also])
     finally:
         config_cache.forget(key_of(after.id))
 

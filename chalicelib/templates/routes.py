@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from chalicelib.core import references
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
@@ -77,6 +78,8 @@ def update_template(request: Request, template_id: str) -> Reply:
     update = read_update(request.json(), scope, of_published=of_published)
 
     def change(template: Template, content_ref: str | None) -> Template:
+        if template.shared and update.edit.shared is False:
+            references.check_unused(references.SHARED_TEMPLATE, template.account_id, template.id)
         return apply_edit(template, replace(update.edit, content_ref=content_ref))
 
     if records.update(scope, template_id, change, update.content, update.preview_data) is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chalicelib.core import defaults
 from chalicelib.core.domain_names import normalize
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
@@ -55,9 +56,20 @@ def check_link(account_id: int, subaccount_id: int | None, name: str) -> str:
     An empty name means none. Raises 400 with code 1200 unless the domain is registered and belongs
     to the same owner (spec 2.5).
     """
-    if not name:
-        return ""
+    return _registered(account_id, subaccount_id, name).domain if name else ""
+
+
+def naming(account_id: int, subaccount_id: int | None, name: str) -> list[Write]:
+    """Return what belongs into the transaction that makes a sending domain name this one.
+
+    It fails if the tracking domain is changed or deleted after this call. Raises as
+    :func:`check_link` does.
+    """
+    return [store.touching(_registered(account_id, subaccount_id, name))] if name else []
+
+
+def _registered(account_id: int, subaccount_id: int | None, name: str) -> TrackingDomain:
     domain = store.get(name)
     if domain is None or (domain.account_id, domain.subaccount_id) != (account_id, subaccount_id):
         raise invalid_params(f"Tracking domain '{name[:300]}' is not a registered tracking domain")
-    return domain.domain
+    return domain

@@ -63,9 +63,11 @@ def update(scope: Scope, name: str, body: TrackingDomainUpdate) -> TrackingDomai
 
 def delete(scope: Scope, name: str) -> None:
     """Delete a domain; raises 404 (1600), and 409 (1602) if it is in use."""
-    domain = get_owned(scope, name)
-    references.check_unused(references.TRACKING_DOMAIN, domain.account_id, domain.domain)
-    if not store.delete(scope, name):
+
+    def check(domain: TrackingDomain) -> None:
+        references.check_unused(references.TRACKING_DOMAIN, domain.account_id, domain.domain)
+
+    if not store.delete(scope, name, check):
         raise _not_found(name)
 
 

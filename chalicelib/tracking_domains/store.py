@@ -100,13 +100,24 @@ def change(
     return dynamo.update_record(lambda: find(scope, domain), edit, _replace)
 
 
-def delete(scope: Scope, domain: str) -> bool:
-    """Delete a domain; return ``False`` if the scope has no such domain."""
+def touching(domain: TrackingDomain) -> Write:
+    """Return the write that fails if the domain has changed since it was read."""
+    return _saving(domain, domain)
+
+
+def delete(
+    scope: Scope, domain: str, check: Callable[[TrackingDomain], None] = lambda _: None
+) -> bool:
+    """Delete a domain; return ``False`` if the scope has no such domain.
+
+    ``check`` may raise what refuses it; it sees what was written before the domain was read.
+    """
 
     def attempt() -> bool:
         before = find(scope, domain)
         if before is None:
             return False
+        check(before)
         deletion = dynamo.delete(
             _config,
             _pk(before.domain),

@@ -12,7 +12,6 @@ from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, ids
 from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
-from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
 from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
@@ -146,16 +145,16 @@ def _check_allowance(allowance: Allowance, transmission: Transmission, count: in
 def _with_leases(
     transmission: Transmission, content: ResolvedContent, recipients: Recipients
 ) -> Transmission:
-    """Return the transmission with its leases, on the template only if generation takes time.
+    """Return the transmission with its leases, on the template only if it is scheduled.
 
-    The sample template needs no lease: no account can delete it.
+    What starts at once has its content. The sample template needs no lease: no account can delete
+    it.
     """
-    takes_time = transmission.start_ms or recipients.count > settings().chunk_recipients
-    template = content.template if takes_time else None
+    template = content.template if transmission.start_ms else None
     if template and template.is_sample:
         template = None
     if template:
-        lease_template(transmission, template, recipients.count)
+        lease_template(transmission, template)
     return replace(transmission, leases=leases_on(template, recipients))
 
 

@@ -2,6 +2,10 @@
 
 A lease is acquired while the request is checked. It is released if the request is refused, and when
 the transmission has started or was cancelled. A lease that nobody releases expires.
+
+What has started no longer needs them. Still they are in use while the transmission is being
+generated (spec 3): the lease on the list then follows the transmission's state, and a deletion of a
+template looks for the transmissions of it (``transmissions.references``).
 """
 
 from __future__ import annotations
@@ -18,8 +22,6 @@ from chalicelib.transmissions.recipients import Recipients
 
 #  How long after its start a transmission may still need its template and list
 AFTER_START_SECONDS = 900.0
-#: The least speed of generation for a transmission that starts at once
-GENERATED_PER_SECOND = 50
 
 
 def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
@@ -44,10 +46,10 @@ def list_not_found(list_id: str) -> ApiError:
     return subresource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' does not exist")
 
 
-def lease_template(transmission: Transmission, template: Template, recipients: int) -> None:
-    """Keep a template from being deleted until the transmission has been generated."""
-    after = AFTER_START_SECONDS if transmission.start_ms else recipients / GENERATED_PER_SECOND
-    template_leases.acquire(template, transmission.id, transmission.starts_ms / 1000 + after)
+def lease_template(transmission: Transmission, template: Template) -> None:
+    """Keep a template from being deleted until a scheduled transmission has started."""
+    until = transmission.start_ms / 1000 + AFTER_START_SECONDS
+    template_leases.acquire(template, transmission.id, until)
 
 
 def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
@@ -58,6 +60,13 @@ def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
     if recipients and recipients.list_ref:
         leases["list"] = recipients.list_ref["id"]
     return leases
+
+
+def release_started(transmission: Transmission, leases: Json) -> None:
+    """Release the leases of a transmission whose chunks are queued; repeating it does no harm."""
+    release(transmission, {name: leases[name] for name in leases if name != "list"})
+    if "list" in leases:
+        lists.release_when_generated(transmission.account_id, leases["list"], transmission.id)
 
 
 def release(transmission: Transmission, leases: Json) -> None:

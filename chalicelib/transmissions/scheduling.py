@@ -12,9 +12,9 @@ from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.leases import release
-from chalicelib.transmissions.model import SUBMITTED, Transmission, visible_state
+from chalicelib.transmissions.model import SUBMITTED, Transmission
+from chalicelib.transmissions.progress import state_of
 from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
@@ -98,8 +98,7 @@ def _cancel(record: Record) -> bool:
 
 def _illegal_state(record: Record) -> ApiError:
     """Return the refusal with the state that ``GET /transmissions/{id}`` shows."""
-    chunks = work_units.generated_chunks(record.transmission.id)
-    state = visible_state(record.state, record.chunks, len(chunks))
+    state = state_of(record.transmission.id, record)
     if state == SUBMITTED:
         return not_cancellable("a transmission that was not scheduled cannot be cancelled")
     return not_cancellable(f"a transmission in state '{state}' cannot be cancelled")

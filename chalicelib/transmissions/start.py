@@ -13,7 +13,12 @@ from dataclasses import replace
 from chalicelib.core.errors import Forbidden, ServiceError
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import deleted, lists
-from chalicelib.transmissions.leases import lease_list, list_not_found, release
+from chalicelib.transmissions.leases import (
+    lease_list,
+    list_not_found,
+    release,
+    release_started,
+)
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.resolve import ab_test_recipient, find_content, refuse, resolve
@@ -44,9 +49,11 @@ def start(transmission_id: str) -> None:
         return  # all chunks had been queued when the list could be changed again
     recipients = recipient_list or _stored_recipients(record)
     queue_chunks(record.transmission, recipients, record.chunk_size)
-    release(record.transmission, record.transmission.leases)
     if recipient_list and recipient_list.is_deleted:
+        release(record.transmission, record.transmission.leases)
         deleted.release(recipient_list.list, transmission_id)
+    else:
+        release_started(record.transmission, record.transmission.leases)
 
 
 def _find_list(record: Record) -> ListRecipients | None:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
-from chalicelib.core import clock, references
+from chalicelib.core import clock, dynamo, references
 from chalicelib.core.scope import Scope
+from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.fleet import store as fleets
 from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
+from chalicelib.sending_domains.model import VALID
 from chalicelib.transmissions import scheduling
-from tests.unit.calling import Client
+from tests.unit.calling import Client, Response
+from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account, make_domain, make_key, make_subaccount, transmission
 from tests.unit.sending_domains.examples import domain
 from tests.unit.tracking_domains.examples import store_tracking_domain
 
 POOL = "/api/v1/ip-pools/fast"
 DOMAIN = "/api/v1/sending-domains/bounces.test"
+KEYS = "/api/v1/sending-domains/example.test/dkim-keys"
 TRACKING = "/api/v1/tracking-domains/t.test"
 
 
@@ -104,6 +111,144 @@ def test_a_tracking_domain_that_a_sending_domain_names_cannot_be_deleted(client:
     assert client.delete(TRACKING).status == 204
 
 
+def conflict(response: Response) -> str:
+    assert response.status == 409, response
+    assert response.error["code"] == "1602"
+    return str(response.error["description"])
+
+
+def add_key(key_id: str, selector: str) -> None:
+    owner = domains.get("example.test")
+    assert owner is not None
+    key = sealed_key(PAIR, selector, "example.test")
+    further_keys.add(owner, FurtherKey(key_id, key, clock.now(), VALID))
+
+
+@pytest.mark.parametrize("name", ["k1", "Sel1"])
+def test_a_key_that_signs_scheduled_mail_is_neither_deleted_nor_replaced(
+    client: Client, name: str
+) -> None:
+    add_key("k1", "sel1")
+    add_key("k2", "sel2")
+    number = schedule(client, options={"dkim_key": name})
+    text = f"DKIM key 'example.test/sel1' is in use by scheduled transmission {number}"
+    key = f"{KEYS}/k1"
+    assert conflict(client.delete(key)) == text
+    assert conflict(client.put(key, {"selector": "other"})) == text
+    assert client.put(key, {"headers": "from:to"}).status == 200
+    assert client.delete(f"{KEYS}/k2").status == 204
+    scheduling.cancel(Scope(1, None), number)
+    assert client.delete(key).status == 204
+
+
+def test_a_domain_stays_shared_while_scheduled_mail_of_a_subaccount_needs_it(
+    client: Client,
+) -> None:
+    path = "/api/v1/sending-domains/example.test"
+    assert client.put(path, {"shared_with_subaccounts": True}).status == 200
+    schedule(client)
+    number = schedule(client.on_behalf_of(make_subaccount().id))
+    text = conflict(client.put(path, {"shared_with_subaccounts": False}))
+    assert text.endswith(f"'example.test' is in use by scheduled transmission {number}")
+    assert client.put(path, {"shared_with_subaccounts": True}).status == 200
+    scheduling.cancel(Scope(1, None), number)
+    assert client.put(path, {"shared_with_subaccounts": False}).status == 200
+
+
+def test_a_template_stays_shared_while_scheduled_mail_of_a_subaccount_needs_it(
+    client: Client,
+) -> None:
+    path = "/api/v1/templates/welcome"
+    content = transmission()["content"]
+    body = {"content": content, "published": True, "shared_with_subaccounts": True}
+    assert client.post("/api/v1/templates", {"id": "welcome"} | body).status == 200
+    client.put("/api/v1/sending-domains/example.test", {"shared_with_subaccounts": True})
+    schedule(client, content={"template_id": "welcome"})
+    subaccount = client.on_behalf_of(make_subaccount().id)
+    number = schedule(subaccount, content={"template_id": "welcome"})
+    text = conflict(client.put(path, {"shared_with_subaccounts": False}))
+    assert text == f"Shared template 'welcome' is in use by scheduled transmission {number}"
+    assert client.put(path, {"name": "New", "shared_with_subaccounts": True}).status == 200
+    scheduling.cancel(Scope(1, None), number)
+    assert client.put(path, {"shared_with_subaccounts": False}).status == 200
+
+
+def restrict(client: Client) -> Response:
+    return client.post(
+        "/api/v1/subaccounts", {"name": "A sender", "ip_pool": "fast", "setup_api_key": False}
+    )
+
+
+def restrict_later(client: Client) -> Response:
+    return client.put(f"/api/v1/subaccounts/{make_subaccount().id}", {"ip_pool": "fast"})
+
+
+def sign(client: Client) -> Response:
+    return client.put(f"{POOL}", {"signing_domain": "bounces.test"})
+
+
+def sign_for_new_pool(client: Client) -> Response:
+    return client.post("/api/v1/ip-pools", {"name": "new", "fbl_signing_domain": "bounces.test"})
+
+
+def link(client: Client) -> Response:
+    return client.put("/api/v1/sending-domains/example.test", {"tracking_domain": "t.test"})
+
+
+def link_new_domain(client: Client) -> Response:
+    return client.post(
+        "/api/v1/sending-domains", {"domain": "new.test", "tracking_domain": "t.test"}
+    )
+
+
+NAMINGS = [
+    (POOL, restrict),
+    (POOL, restrict_later),
+    (DOMAIN, sign),
+    (DOMAIN, sign_for_new_pool),
+    (TRACKING, link),
+    (TRACKING, link_new_domain),
+]
+
+
+@pytest.mark.parametrize(("path", "name"), NAMINGS)
+def test_what_is_named_during_its_deletion_is_not_deleted(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: Callable[[Client], Response],
+) -> None:
+    check, calls = references.check_unused, iter([name])
+
+    def check_and_name(*arguments: Any) -> None:
+        check(*arguments)
+        for call in calls:
+            assert call(client).status == 200
+
+    monkeypatch.setattr(references, "check_unused", check_and_name)
+    assert "is in use by" in refusal(client, path)
+    assert list(calls) == []
+
+
+@pytest.mark.parametrize(("path", "name"), NAMINGS)
+def test_what_is_deleted_before_its_name_is_written_is_not_named(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: Callable[[Client], Response],
+) -> None:
+    transact, calls = dynamo.transact, iter([client.delete])
+
+    def delete_and_transact(*arguments: Any, **options: Any) -> None:
+        for call in calls:
+            assert call(path).status == 204
+        transact(*arguments, **options)
+
+    monkeypatch.setattr(dynamo, "transact", delete_and_transact)
+    assert name(client).status == 400
+    assert list(calls) == []
+
+
 def test_records_of_other_accounts_do_not_count(client: Client) -> None:
     make_account(2)
     make_subaccount(account=2, ip_pool="fast")
@@ -121,5 +266,8 @@ def test_every_kind_of_record_has_its_finders() -> None:
         references.IP_POOL,
         references.SENDING_DOMAIN,
         references.TRACKING_DOMAIN,
+        references.DKIM_KEY,
+        references.SHARED_DOMAIN,
+        references.SHARED_TEMPLATE,
     )
     assert set(references._finders) == set(kinds)

@@ -133,6 +133,11 @@ def release_lease(account_id: int, list_id: str, transmission_id: str) -> None:
     leases.release(_record(account_id, list_id), transmission_id)
 
 
+def release_when_generated(account_id: int, list_id: str, transmission_id: str) -> None:
+    """Keep a list from being changed while a transmission that has read it is being generated."""
+    leases.release_when_inactive(_record(account_id, list_id), transmission_id)
+
+
 def check_unused(account_id: int, list_id: str) -> None:
     """Raise 409 with code 1602 if the list is in use now."""
     if leases.is_leased(_record(account_id, list_id)):

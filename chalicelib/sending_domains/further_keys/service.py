@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TypeVar
 
-from chalicelib.core import clock
+from chalicelib.core import clock, references
 from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
@@ -70,12 +70,15 @@ def add(scope: Scope, domain: str, body: NewKey) -> FurtherKey:
 def change(scope: Scope, domain: str, key_id: str, body: DkimBody) -> FurtherKey:
     """Replace the key pair, selector, signing domain or headers of a key.
 
-    The key has to be verified again, unless only the headers have changed.
+    The key has to be verified again, unless only the headers have changed. Raises 409 with code
+    1602 if scheduled mail needs the verified key.
     """
 
     def attempt(owner: SendingDomain) -> FurtherKey:
         before = _find(owner, key_id)
         after = _changed(before, body, owner.domain)
+        if after.key.selector != before.key.selector or after.status != before.status:
+            check_unused_key(owner, before.key)
         others = [other for other in store.of_domain(owner.domain) if other.id != key_id]
         _check_names(owner, others, after)
         store.replace_key(owner, before, after)
@@ -85,9 +88,14 @@ def change(scope: Scope, domain: str, key_id: str, body: DkimBody) -> FurtherKey
 
 
 def delete(scope: Scope, domain: str, key_id: str) -> None:
-    """Delete a key."""
+    """Delete a key; raises 404, and 409 with code 1602 if scheduled mail needs it."""
 
-    _change_keys(scope, domain, lambda owner: store.remove(owner, _find(owner, key_id)))
+    def attempt(owner: SendingDomain) -> None:
+        further = _find(owner, key_id)
+        check_unused_key(owner, further.key)
+        store.remove(owner, further)
+
+    _change_keys(scope, domain, attempt)
 
 
 def verify(scope: Scope, domain: str, key_id: str) -> tuple[FurtherKey, Outcome]:
@@ -126,6 +134,12 @@ def _check_names(domain: SendingDomain, others: list[FurtherKey], further: Furth
         raise resource_conflict(f"'{domain.domain}' already has a DKIM key '{further.id}'")
     if further.key.selector.lower() in _selectors(domain, others):
         raise _taken_selector(domain)
+
+
+def check_unused_key(domain: SendingDomain, key: DkimKey) -> None:
+    """Raise 409 with code 1602 if something names a key of the domain."""
+    name = f"{domain.domain}/{key.selector}"
+    references.check_unused(references.DKIM_KEY, domain.account_id, name)
 
 
 def check_selector(domain: SendingDomain) -> None:

@@ -11,8 +11,12 @@ Access patterns of ``config``:
 A lease is written before the template's record is read, and a deletion announces itself in the
 record before it looks for leases. So the later one of the two sees the other: either the deletion
 is refused, or the transmission waits for the deletion and finds no template. A lease is released
-when its transmission is generated; otherwise it ends at its ``until``, so that a crash does not
+when its transmission has started; otherwise it ends at its ``until``, so that a crash does not
 block deletions for ever. For the same reason an announcement counts for a few seconds only.
+
+What has started has its content. Still its template is not deleted while messages are being
+generated: the deletion asks the function that ``app.py`` sets (:func:`set_use`) whether a
+transmission uses the template, without a record of each use.
 
 A scheduled A/B test acquires its lease in the transaction that schedules it, which fails while a
 deletion is announced, and releases it in the one that ends it. So a crash leaves no lease behind,
@@ -26,10 +30,11 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.errors import resource_conflict
+from chalicelib.core.errors import ApiError, resource_conflict
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Template, no_template
@@ -42,8 +47,15 @@ _NO_END = 1e11  # seconds: a lease that is released, but does not end
 _ANNOUNCED_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 _OF_TEST = "ab_test/"
+_GENERATION = "msg generation"
 
 _config = Table("config")
+_uses: list[Callable[[Template], bool]] = []
+
+
+def set_use(uses_template: Callable[[Template], bool]) -> None:
+    """Set the function that tells whether a transmission uses a template."""
+    _uses[:] = [uses_template]
 
 
 def acquire(template: Template, transmission_id: str, until: float) -> Template:
@@ -120,18 +132,20 @@ def record_use(template: Template) -> None:
 def delete(owner: Scope, template_id: str) -> bool:
     """Delete a template with both versions; return ``False`` if the owner has none.
 
-    Raises 409 with code 1602 while a transmission or an A/B test has a lease on it.
+    Raises 409 with code 1602 while a transmission uses it, or an A/B test has a lease on it.
     """
 
     def attempt() -> bool:
         template = records.get(owner.account_id, owner.owner, template_id)
         if template is None:
             return False
+        if any(uses_template(template) for uses_template in _uses):
+            raise _in_use(_GENERATION)
         token = secrets.token_hex(8)
         _announce(template, token)
         if lease := _current_lease(template):
             _withdraw(template, token)
-            raise resource_conflict(f"Template is in use by {_user(lease)}")
+            raise _in_use(_user(lease))
         _remove(template, token)
         bodies.discard(template.body_refs)
         return True
@@ -191,7 +205,11 @@ def _current_lease(template: Template) -> Item | None:
 
 def _user(lease: Item) -> str:
     _, is_test, test_id = lease["sk"].partition(_OF_TEST)
-    return f"A/B test '{test_id}'" if is_test else "msg generation"
+    return f"A/B test '{test_id}'" if is_test else _GENERATION
+
+
+def _in_use(user: str) -> ApiError:
+    return resource_conflict(f"Template is in use by {user}")
 
 
 def _remove(template: Template, token: str) -> None:

@@ -31,7 +31,7 @@ from typing import Any
 
 from chalicelib.accounts.store import sandbox, usage
 from chalicelib.accounts.store.allowance import Allowance
-from chalicelib.core import blobs, caches, clock, dynamo
+from chalicelib.core import blobs, caches, clock, dynamo, ids
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
 from chalicelib.core.owner_keys import account_partition
@@ -233,6 +233,12 @@ def in_account(account_id: int) -> Iterator[Summary]:
     yield from _owned_by(_owner(account_id))
 
 
+def recent(account_id: int, since_ms: int) -> Iterator[Summary]:
+    """Yield what :func:`in_account` does, without what was accepted and started before a moment."""
+    yield from scheduled(account_id)
+    yield from _owned_by(_owner(account_id), ids.first_transmission_id(since_ms))
+
+
 def scheduled(account_id: int) -> Iterator[Summary]:
     """Yield the transmissions of an account that have not started, the newest first."""
     yield from _owned_by(_owner(account_id, scheduled=True))
@@ -240,15 +246,18 @@ def scheduled(account_id: int) -> Iterator[Summary]:
 
 def get_scheduled(account_id: int) -> Iterator[Transmission]:
     """Yield the transmissions of an account that have not started, whole, a hundred a request."""
-    ids = (each.id for each in scheduled(account_id) if each.state == SUBMITTED)
-    while page := list(islice(ids, dynamo.READ_BATCH)):
+    submitted_ids = (each.id for each in scheduled(account_id) if each.state == SUBMITTED)
+    while page := list(islice(submitted_ids, dynamo.READ_BATCH)):
         items = _transmissions.get_all((_pk(each), "transmission") for each in page)
         yield from (_record(item).transmission for item in items if item["state"] == SUBMITTED)
 
 
-def _owned_by(owner: str) -> Iterator[Summary]:
+def _owned_by(owner: str, first_id: str = "0") -> Iterator[Summary]:
     items = _transmissions.query_all(
-        "#owner = :owner", {"owner": owner}, index="by_owner", newest_first=True
+        "#owner = :owner AND #owner_key >= :first_id",
+        {"owner": owner, "first_id": first_id},
+        index="by_owner",
+        newest_first=True,
     )
     for item in items:
         if item["state"] != ACCEPTING:

@@ -111,3 +111,32 @@ def test_holders_are_those_who_have_not_released_their_lease() -> None:
     leases.acquire(RECORD, lease_from_now("t3"))
     leases.release(RECORD, "t3")
     assert leases.holders(RECORD) == ["t1", "t2"]
+
+
+@pytest.fixture
+def active(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The holders who are active."""
+    names: set[str] = set()
+    monkeypatch.setattr(leases, "_activities", [names.__contains__])
+    return names
+
+
+def test_a_lease_that_ran_out_counts_while_its_holder_is_active(active: set[str]) -> None:
+    put_record()
+    lease = lease_from_now()
+    leases.acquire(RECORD, lease)
+    active.add("t1")
+    for after, leased in ((0, True), (86_300, True), (86_401, False)):
+        with clock.use(lambda after=after: lease.until + after):  # type: ignore[misc]
+            assert leases.is_leased(RECORD) is leased, after
+
+
+def test_a_lease_that_is_not_needed_counts_while_its_holder_is_active(active: set[str]) -> None:
+    put_record()
+    leases.acquire(RECORD, lease_from_now())
+    active.add("t1")
+    leases.release_when_inactive(RECORD, "t1")
+    assert leases.is_leased(RECORD)
+    assert leases.holders(RECORD) == []
+    active.clear()
+    assert not leases.is_leased(RECORD)

@@ -419,10 +419,10 @@ def test_a_concurrent_change_is_not_overwritten(monkeypatch: pytest.MonkeyPatch)
     real: Callable[..., None] = service._save
     others = iter([lambda: put(shared_with_subaccounts=True)])
 
-    def interrupted(before: SendingDomain, after: SendingDomain) -> None:
+    def interrupted(*arguments: Any) -> None:
         for other in others:
             other()
-        real(before, after)
+        real(*arguments)
 
     monkeypatch.setattr(service, "_save", interrupted)
     put(is_default_bounce_domain=True)

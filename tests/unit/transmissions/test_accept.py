@@ -524,21 +524,6 @@ def test_a_repeat_is_not_refused_for_the_recipients_that_it_counted_before() -> 
     assert usage.get(1)[0].day == 1
 
 
-@pytest.mark.spec("3-t5")
-def test_a_template_of_many_messages_is_kept_while_they_are_generated() -> None:
-    TestTemplates().make()
-    to = [{"address": "r@example.test"}] * (settings().chunk_recipients + 1)
-    for recipients, state in ((to[1:], False), (to, True)):
-        with clock.use(lambda: CREATED / 1000):
-            accept(CALLER, body(content={"template_id": "welcome"}, recipients=recipients))
-            if state:
-                with pytest.raises(ServiceError, match="in use"):
-                    template_leases.delete(Scope(1, 0), "welcome")
-            else:
-                assert template_leases.delete(Scope(1, 0), "welcome")
-                TestTemplates().make()
-
-
 def test_a_refused_request_leaves_nothing_behind() -> None:
     assert refused_request(body(recipients=[{"address": "nobody"}])) == (400, "5002")
     assert refused_request(body(recipients=[])) == (400, "5002")
