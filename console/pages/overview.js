@@ -9,13 +9,16 @@ import { href } from "../core/router.js";
 import { local, may, ofSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
+import { Lazy } from "../parts/lazy.js";
 import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { Plot } from "../parts/plot.js";
-import { FirstSend } from "./first-send.js";
+import { SENDING } from "./registry.js";
 
 const COUNTS = ["count_injected", "count_delivered", "count_bounce", "count_delayed_first", "count_unique_confirmed_opened", "count_unique_clicked", "count_spam_complaint", "count_unsubscribe"];
 const DAY = 86400000;
+/** Grants of which each shows something here. */
+const SHOWN = ["metrics/view", "message_events/view", "sending_domains/manage", "webhooks/view"];
 
 /** A time as the reports take it: minutes, in UTC. */
 const minute = (time) => new Date(time).toISOString().slice(0, 16);
@@ -31,14 +34,18 @@ async function loadFigures(signal) {
 }
 
 export default function Overview() {
+  return may(SHOWN) ? html`<${LastDay} />` : html`<${Lazy} load=${() => import("./overview-key.js")} around=${(content) => html`<div class="page"><h1>Overview</h1>${content}</div>`} />`;
+}
+
+function LastDay() {
   const figures = useResource((signal) => (may("metrics/view") ? loadFigures(signal) : { sums: {}, series: [] }));
   const anything = useResource((signal) => may("message_events/view") && get("api/v1/events/message", { ...ofSubaccount(), per_page: 1, from: minute(Date.now() - 9 * DAY), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }));
   const reload = useMemo(() => throttled(() => { figures.reload(); anything.reload(); }, 1500), []);
   useLive({ event: reload }, { poll: reload, seconds: 30 });
-  const empty = may("transmissions/modify") && anything.data && anything.data.results?.length === 0;
+  const empty = may(SENDING) && anything.data && anything.data.results?.length === 0;
   return html`<div class="page">
     <${PageHead} title="Overview" about=${empty ? undefined : "The last 24 hours, and what needs attention."} />
-    ${empty ? html`<${FirstSend} />` : html`
+    ${empty ? html`<${Lazy} load=${() => import("./first-send.js")} waits />` : html`
       ${may("metrics/view") && html`<${Figures} resource=${figures} />`}
       <div class="columns uneven">
         ${may("message_events/view") && html`<${Trouble} />`}

@@ -7,8 +7,10 @@ import { signOut, subaccount, theme } from "../core/session.js";
 import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
 import { Dialog, Questions } from "./dialog.js";
-import { ErrorBox, SkeletonRows, Toasts } from "./feedback.js";
+import { Toasts } from "./feedback.js";
+import { Lazy } from "./lazy.js";
 import { Palette } from "./palette.js";
+import { Ungranted } from "./ungranted.js";
 
 const THEMES = [["auto", "Theme of the system", "monitor"], ["light", "Light theme", "sun"], ["dark", "Dark theme", "moon"]];
 const SHORTCUTS = [
@@ -72,15 +74,12 @@ export function Shell() {
 }
 
 function Page({ page }) {
-  const [loaded, setLoaded] = useState({ component: null, error: null });
-  const load = () => page.load().then(({ default: component }) => setLoaded({ component, error: null }), (error) => setLoaded({ component: null, error }));
-  useEffect(() => { load(); }, []);
-  if (loaded.error) return html`<div class="page"><h1>${page.label}</h1><${ErrorBox} error=${loaded.error} retry=${load} /></div>`;
-  if (!loaded.component) return html`<div class="page"><h1>${page.label}</h1><${SkeletonRows} /></div>`;
-  return html`<${loaded.component} />`;
+  return html`<${Lazy} load=${page.load} around=${(content) => html`<div class="page"><h1>${page.label}</h1>${content}</div>`} />`;
 }
 
 function Missing() {
+  const page = PAGES.find((each) => each.id === route.value.path[0] && !each.local);
+  if (page) return html`<div class="page"><h1>${page.label}</h1><${Ungranted} what="this page" grant=${page.grant} /></div>`;
   return html`<div class="page"><h1>This page is not here</h1><p class="soft">The address names no page of this service that your key may open. The navigation lists those that there are.</p></div>`;
 }
 
