@@ -44,7 +44,9 @@ def test_a_subaccount_is_made_and_sees_only_its_own(
     bakery.expected = ("403",)
     write(bakery.open("send"))
     bakery.page.get_by_role("button", name="Send to 1 recipient").click()
-    expect(bakery.page.get_by_text("suspended and cannot send")).to_be_visible()
+    expect(
+        bakery.page.get_by_text("Subaccount 1 is suspended and cannot send", exact=True)
+    ).to_be_visible()
     bakery.close()
 
 
