@@ -1,8 +1,9 @@
 // The frame of every page: navigation, subaccount switch, theme, palette and help.
 import { html, useEffect, useState } from "../vendor/preact.js";
+import { searches } from "../core/find.js";
 import { destinations, useKeys } from "../core/keys.js";
 import { go, href, route } from "../core/router.js";
-import { account, discovered, local, subaccounts, version } from "../core/service.js";
+import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
 import { signOut, subaccount, theme } from "../core/session.js";
 import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
@@ -45,6 +46,7 @@ export function Shell() {
     { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
     { label: "Sign out", icon: "log-out", run: signOut },
   ];
+  const find = (text) => searches(text).filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page)).map((each) => ({ ...each, run: () => go(each.path, each.query) }));
   return html`<div class="shell">
     <a class="visually-hidden" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to content</a>
     <header class="topbar"><${IconButton} icon="menu" label="Open navigation" aria-expanded=${menu ? "true" : "false"} onClick=${() => setMenu(true)} />
@@ -67,7 +69,7 @@ export function Shell() {
       </div>
     </aside>
     <main class="main" id="main" tabindex="-1">${!discovered.value ? null : current ? html`<${Page} key=${current.id} page=${current} />` : local.value !== null && html`<${Missing} />`}</main>
-    ${palette && html`<${Palette} commands=${commands} onClose=${() => setPalette(false)} />`}
+    ${palette && html`<${Palette} commands=${commands} find=${find} onClose=${() => setPalette(false)} />`}
     ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
     <${Questions} /><${Toasts} />
   </div>`;
