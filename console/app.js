@@ -1,22 +1,17 @@
 // Start the console.
-import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { html, render } from "./vendor/preact.js";
 import { discover } from "./core/service.js";
 import { route } from "./core/router.js";
 import { key } from "./core/session.js";
 import { Toasts } from "./parts/feedback.js";
+import { Lazy } from "./parts/lazy.js";
 import { Shell } from "./parts/shell.js";
 import { SignIn } from "./parts/signin.js";
 
 /** The description of the API is for everybody; all other pages want a key. */
 function App() {
   if (key.value) return html`<${Shell} />`;
-  return html`${route.value.path[0] === "api" ? html`<${ApiForAll} />` : html`<${SignIn} />`}<${Toasts} />`;
-}
-
-function ApiForAll() {
-  const [Page, setPage] = useState(null);
-  useEffect(() => { import("./pages/api.js").then((module) => setPage(() => module.default)); }, []);
-  return html`<main id="main" class="main" tabindex="-1">${Page && html`<${Page} />`}</main>`;
+  return html`${route.value.path[0] === "api" ? html`<main id="main" class="main" tabindex="-1"><${Lazy} load=${() => import("./pages/api.js")} /></main>` : html`<${SignIn} />`}<${Toasts} />`;
 }
 
 discover();

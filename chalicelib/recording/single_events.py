@@ -4,8 +4,9 @@ A mail client may post the same unsubscription several times, in several process
 may come again by mail, and recipients complain twice. The first of such events that is recorded
 counts and is shown; its time is stored. Another one has the same id and another time.
 
-A recipient who unsubscribes or complains again does not want the mail, whatever happened to the
-entry in the suppression list meanwhile. So a repeated wish has its effect, but counts in nothing.
+A recipient who unsubscribes again does not want the mail, whatever happened to the entry in the
+suppression list meanwhile. So a repeated wish has its effect, but counts in nothing. Reports of
+mail hosts have none: anyone who has one of them could send it again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from chalicelib.recording import store
 from chalicelib.recording.deduplication import recipient_index
 from chalicelib.tracking.engagement import UNSUBSCRIPTIONS
 
-#: Wishes of the recipient not to get such mail
-WISHES: Final = ("spam_complaint", *UNSUBSCRIPTIONS)
-_SINGLE: Final = ("out_of_band", *WISHES)
+_SINGLE: Final = ("out_of_band", "spam_complaint", *UNSUBSCRIPTIONS)
 
 
 class Division(NamedTuple):
@@ -48,7 +47,7 @@ def divide(events: Iterable[Event]) -> Division:
     for event in events:
         if not _is_single(event) or _time_of_first(event, firsts) == event["timestamp"]:
             division.events.append(event)
-        elif event["type"] in WISHES:
+        elif event["type"] in UNSUBSCRIPTIONS:
             division.repeated_wishes.append(event)
     return division
 

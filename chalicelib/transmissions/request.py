@@ -189,11 +189,13 @@ def check_files(
     attachments: Sequence[AttachmentField], inline_images: Sequence[InlineImageField]
 ) -> int:
     """Return the bytes that files fill in a message; raises 422 for a bad one (spec 2.2)."""
-    for file in (*attachments, *inline_images):
-        check_length("name", file.name, FILE_NAME_BYTES)
+    files_of = {"content.attachments": attachments, "content.inline_images": inline_images}
+    for path, files in files_of.items():
+        for number, file in enumerate(files):
+            check_length(f"{path}[{number}].name", file.name, FILE_NAME_BYTES)
     names = [image.name for image in inline_images]
     if len(set(names)) != len(names):
-        raise bad_format("the names of inline_images must be unique")
+        raise bad_format("the names of content.inline_images must be unique")
     size = 0
     try:
         for kind, files in ((Attachment, attachments), (InlineImage, inline_images)):

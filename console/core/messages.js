@@ -5,7 +5,7 @@ const KINDS = { string: "a text", number: "a number", integer: "a whole number",
 const SHORT = { Html: "HTML", Dkim: "DKIM", Ip: "IP", Ips: "IPs", Url: "URL", Amp: "AMP", Mjml: "MJML", Ab: "A/B" };
 
 /** Headings of the API that say nothing beside a description. */
-const HEADINGS = /^(invalid |required |resource |subresource |substitution |illegal |schedule window|Forbidden\.|Request entity|Service unavailable|request to remote)/i;
+const HEADINGS = /^(invalid |required |resource |template already exists|subresource |substitution |illegal |schedule window|Forbidden\.|Request entity|Service unavailable|request to remote)/i;
 
 /** Texts of the API → what they mean. */
 const RULES = [

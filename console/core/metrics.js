@@ -1,5 +1,6 @@
 // The reports of the metrics: windows, precisions, and what can be counted.
 import { get } from "./api.js";
+import { countsOf, withFigures } from "./figures.js";
 import { ofSubaccount } from "./service.js";
 
 const HOUR = 3600000;
@@ -22,8 +23,10 @@ const PRECISIONS = [[1, "1min"], [6, "5min"], [24, "15min"], [168, "hour"], [432
 /** Their buckets are those of UTC in any time zone. */
 const OF_UTC = ["day", "week", "month"];
 
+/** What a plot can show: counts of the API, and figures that are made of them. */
 export const METRICS = {
-  count_targeted: "Targeted", count_injected: "Sent", count_accepted: "Accepted", count_delivered: "Delivered", count_bounce: "Bounced",
+  count_targeted: "Targeted", count_injected: "Injected", sent: "Sent", count_accepted: "Accepted", count_delivered: "Delivered", bounced: "Bounced",
+  suppressed: "Suppressed",
   count_hard_bounce: "Hard bounces", count_soft_bounce: "Soft bounces", count_block_bounce: "Blocks", count_rejected: "Rejected", count_delayed_first: "Delayed at first",
   count_unique_confirmed_opened: "Opened", count_rendered: "Opens", count_unique_clicked: "Clicked", count_clicked: "Clicks",
   count_spam_complaint: "Complaints", count_unsubscribe: "Unsubscribed",
@@ -114,5 +117,5 @@ function freeWindow(from, to, current, common) {
 /** The time zone that the points of a plot are in. */
 export const zoneOfPlot = (precision, zone) => (OF_UTC.includes(precision) ? "UTC" : zone);
 
-export const sums = (query, signal) => get("api/v1/metrics/deliverability", { ...query, metrics: Object.keys(METRICS) }, { signal }).then((answer) => answer.results[0] ?? {});
-export const series = (query, metrics, precision, signal) => get("api/v1/metrics/deliverability/time-series", { ...query, metrics, precision }, { signal }).then((answer) => answer.results);
+export const sums = (query, signal) => get("api/v1/metrics/deliverability", { ...query, metrics: countsOf(Object.keys(METRICS)) }, { signal }).then((answer) => withFigures(answer.results[0] ?? {}));
+export const series = (query, metrics, precision, signal) => get("api/v1/metrics/deliverability/time-series", { ...query, metrics: countsOf(metrics), precision }, { signal }).then((answer) => answer.results.map(withFigures));

@@ -60,7 +60,9 @@ async function load(secret) {
   discovered.value = true;
   if (!own) return;
   if (own.subaccount_id) subaccount.value = "";
-  if (may("account/view")) account.value = await read("api/v1/account");
+  const details = may("account/view") ? await read("api/v1/account") : null;
+  if (key.value !== secret) return; // signed out meanwhile
+  account.value = details;
   if (may("subaccount/view")) await reloadSubaccounts();
   else subaccount.value = "";
 }

@@ -8,6 +8,7 @@ import { Badge, Button, Tabs, TabPanel, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
+import { Ungranted } from "../parts/ungranted.js";
 import { AddDomain } from "./domains-form.js";
 import { DomainView } from "./domains-view.js";
 
@@ -27,7 +28,10 @@ export function readiness(kind, status) {
 
 export default function Domains() {
   const { path } = route.value;
-  return path[2] ? html`<${DomainView} kind=${KINDS[path[1]] ? path[1] : "sending"} name=${path[2]} />` : html`<${DomainList} />`;
+  if (!path[2]) return html`<${DomainList} />`;
+  const kind = KINDS[path[1]] ? path[1] : "sending";
+  if (may(KINDS[kind].grant)) return html`<${DomainView} kind=${kind} name=${path[2]} />`;
+  return html`<div class="page"><${PageHead} title=${path[2]} back=${["Domains", href(["domains"])]} /><${Ungranted} what="${KINDS[kind].name}s" grant=${KINDS[kind].grant} /></div>`;
 }
 
 function DomainList() {

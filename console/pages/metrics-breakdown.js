@@ -2,6 +2,7 @@
 // into it: it becomes a filter of the page.
 import { html, useMemo } from "../vendor/preact.js";
 import { get } from "../core/api.js";
+import { countsOf, FIGURES, isFigure, withFigures } from "../core/figures.js";
 import { save, toCsv } from "../core/files.js";
 import { number, share } from "../core/format.js";
 import { DIVISIBLE, divide, GROUPS, PLACEMENTS, REASONS, reportOf } from "../core/metrics.js";
@@ -13,10 +14,6 @@ import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
 
-const COLUMNS = [
-  ["Sent", "count_injected"], ["Delivered", "count_delivered", "count_injected"], ["Bounced", "count_bounce", "count_injected"],
-  ["Opened", "count_unique_confirmed_opened", "count_delivered"], ["Clicked", "count_unique_clicked", "count_delivered"], ["Complaints", "count_spam_complaint", "count_delivered"],
-];
 const PLACED = Object.entries(PLACEMENTS).map(([metric, name]) => [name, metric]);
 const DOMAIN = ["Recipient domain", "domain", "domains"];
 
@@ -44,16 +41,16 @@ const LESSONS = {
 /** The columns of a report, and the parameters that say which counts it has. */
 function shapeOf({ by, divided }) {
   if (by === "subject-campaign") return shape([GROUPS[by], ...PLACED], true);
-  if (GROUPS[by]) return shape([GROUPS[by], ...COLUMNS], true);
+  if (GROUPS[by]) return shape([GROUPS[by], ...FIGURES], true);
   return shape([...(divided ? [DOMAIN] : []), ...REASONS[by][1]], false);
 }
 
 function shape(columns, ordered) {
-  const metrics = columns.map(([, key]) => key).filter(isCount);
+  const metrics = countsOf(columns.map(([, key]) => key).filter(isCount));
   return { columns, parameters: { metrics, limit: 1000, ...(ordered ? { order_by: metrics[0] } : {}) } };
 }
 
-const isCount = (key) => key.startsWith("count_");
+const isCount = (key) => key.startsWith("count_") || isFigure(key);
 
 export function Breakdown({ report, identity }) {
   const { query } = route.value;
@@ -61,7 +58,7 @@ export function Breakdown({ report, identity }) {
   const { columns, parameters: own } = shapeOf({ by, divided });
   const parameters = { ...report, ...own };
   const path = `api/v1/metrics/deliverability/${name}`;
-  const resource = useResource((signal) => get(path, parameters, { signal }).then((answer) => ({ name, rows: answer.results })), [identity, name]);
+  const resource = useResource((signal) => get(path, parameters, { signal }).then((answer) => ({ name, rows: answer.results.map(withFigures) })), [identity, name]);
   // Where one subaccount is shown there is no other to compare with
   const groups = Object.entries(GROUPS).filter(([id]) => id !== "subaccount" || id === by || shownSubaccount() === "");
   const tabs = [...groups, ...Object.entries(REASONS)].map(([id, [label]]) => [id, label]);

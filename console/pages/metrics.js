@@ -1,5 +1,6 @@
 // Metrics: what was sent and what became of it, over time and by whatever divides it.
 import { html, useMemo } from "../vendor/preact.js";
+import { countsOf, FIGURES, nameOfBase } from "../core/figures.js";
 import { number, share } from "../core/format.js";
 import { FREE, GROUPS, METRICS, minutes, series, sums, WINDOWS, windowOf, zoneOfPlot } from "../core/metrics.js";
 import { useResource } from "../core/resource.js";
@@ -14,7 +15,7 @@ import { FreeWindow, problemsOf, ZoneField } from "./metrics-window.js";
 
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 const COLORS = ["--plot-1", "--plot-2", "--plot-3", "--plot-4", "--plot-5", "--plot-6"];
-const DEFAULT = "count_injected,count_delivered,count_bounce";
+const DEFAULT = "sent,count_delivered,bounced";
 
 /** The filters of the address as parameters of the reports. */
 export function filtersOf(query) {
@@ -26,7 +27,8 @@ export default function Metrics() {
   const zone = query.zone || HERE;
   const { name, precision } = windowOf(query, zone);
   const compared = query.compare === "1";
-  const chosen = (query.metrics || DEFAULT).split(",").filter((each) => METRICS[each]);
+  const named = (query.metrics ?? "").split(",").filter((each) => METRICS[each]);
+  const chosen = named.length ? named : DEFAULT.split(",");
   const filters = filtersOf(query);
   const identity = JSON.stringify([name, query.from, query.to, zone, filters]);
   // The window of a preset moves on: what is loaded again is that of the moment
@@ -52,7 +54,7 @@ export default function Metrics() {
     ${judged ? html`<section class="card"><${Empty} icon="calendar" title="No counts of this window">Correct it above. Its times are those of clocks in the time zone, and the first comes before the last.<//></section>`
       : html`${now.error && !now.data ? html`<${ErrorBox} error=${now.error} retry=${now.reload} />` : html`<${Figures} now=${now.data} before=${before.data} />`}
     <${Card} title="Over time" actions=${html`<${CheckField} toggle label="Compare with the period before" checked=${compared} onChange=${(on) => setQuery({ compare: on ? "1" : "" })} />
-        <${CurlButton} path="api/v1/metrics/deliverability/time-series" query=${{ ...report, metrics: chosen, precision }} />`}>
+        <${CurlButton} path="api/v1/metrics/deliverability/time-series" query=${{ ...report, metrics: countsOf(chosen), precision }} />`}>
       <div class="stack"><${Choice} chosen=${chosen} />
       ${lines.error && !lines.data ? html`<${ErrorBox} error=${lines.error} retry=${lines.reload} />` : lines.data ? html`<${Lines} data=${lines.data} />` : html`<${Skeleton} height=${294} />`}</div><//>
     <${Breakdown} report=${report} identity=${identity} />`}
@@ -68,16 +70,13 @@ function Chips({ query }) {
 }
 
 function Figures({ now, before }) {
-  const tile = (label, metric, base, baseName) => {
+  const tile = ([label, metric, base]) => {
     if (!now) return { label, value: html`<${Skeleton} width="64px" height=${22} />`, note: "" };
     const count = now[metric] ?? 0;
-    const note = base ? `${share(count, now[base])} of ${baseName}` : change(count, before?.[metric]);
+    const note = base ? `${share(count, now[base])} of ${nameOfBase(base)}` : change(count, before?.[metric]);
     return { label, value: number(count), note: html`${note}${base && before ? html` <span title="Before: ${share(before[metric], before[base])}">${shift(count, now[base], before[metric], before[base])}</span>` : ""}` };
   };
-  return html`<${Tiles} tiles=${[
-    tile("Sent", "count_injected"), tile("Delivered", "count_delivered", "count_injected", "sent"), tile("Bounced", "count_bounce", "count_injected", "sent"),
-    tile("Opened", "count_unique_confirmed_opened", "count_delivered", "delivered"), tile("Clicked", "count_unique_clicked", "count_delivered", "delivered"), tile("Complaints", "count_spam_complaint", "count_delivered", "delivered"),
-  ]} />`;
+  return html`<${Tiles} tiles=${FIGURES.map(tile)} />`;
 }
 
 function change(count, former) {

@@ -2,6 +2,7 @@
 import { html, useMemo } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { eventDetail, eventType, TROUBLE } from "../core/events.js";
+import { countsOf, FIGURES, nameOfBase, withFigures } from "../core/figures.js";
 import { number, share } from "../core/format.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
@@ -9,13 +10,22 @@ import { href } from "../core/router.js";
 import { local, may, ofSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
+import { Lazy } from "../parts/lazy.js";
 import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { Plot } from "../parts/plot.js";
-import { FirstSend } from "./first-send.js";
+import { SENDING } from "./registry.js";
 
-const COUNTS = ["count_injected", "count_delivered", "count_bounce", "count_delayed_first", "count_unique_confirmed_opened", "count_unique_clicked", "count_spam_complaint", "count_unsubscribe"];
+/** Figure → its line in the plot. Not what is accepted: a bounce that comes late counts against a later hour. */
+const LINES = { sent: ["Sent", "--plot-1"], count_delivered: ["Delivered", "--plot-2"], bounced: ["Bounced", "--plot-3"] };
+/** Figure → the events that it counts. */
+const EVENTS = {
+  sent: { events: "injection" }, count_accepted: { events: "delivery" }, bounced: { events: "bounce,out_of_band" }, suppressed: { events: "bounce", bounce_classes: "25" },
+  count_unique_confirmed_opened: { events: "open,initial_open" }, count_unique_clicked: { events: "click" }, count_spam_complaint: { events: "spam_complaint" },
+};
 const DAY = 86400000;
+/** Grants of which each shows something here. */
+const SHOWN = ["metrics/view", "message_events/view", "sending_domains/manage", "webhooks/view"];
 
 /** A time as the reports take it: minutes, in UTC. */
 const minute = (time) => new Date(time).toISOString().slice(0, 16);
@@ -24,21 +34,25 @@ async function loadFigures(signal) {
   const now = Date.now();
   const query = { from: minute(now - DAY), to: minute(now + 60000), timezone: "UTC", ...ofSubaccount() };
   const [sums, series] = await Promise.all([
-    get("api/v1/metrics/deliverability", { ...query, metrics: COUNTS }, { signal }),
-    get("api/v1/metrics/deliverability/time-series", { ...query, precision: "hour", metrics: ["count_injected", "count_delivered", "count_bounce"] }, { signal }),
+    get("api/v1/metrics/deliverability", { ...query, metrics: countsOf(FIGURES.map(([, figure]) => figure)) }, { signal }),
+    get("api/v1/metrics/deliverability/time-series", { ...query, precision: "hour", metrics: countsOf(Object.keys(LINES)) }, { signal }),
   ]);
-  return { sums: sums.results[0] ?? {}, series: series.results };
+  return { sums: withFigures(sums.results[0] ?? {}), series: series.results.map(withFigures) };
 }
 
 export default function Overview() {
+  return may(SHOWN) ? html`<${LastDay} />` : html`<${Lazy} load=${() => import("./overview-key.js")} around=${(content) => html`<div class="page"><h1>Overview</h1>${content}</div>`} />`;
+}
+
+function LastDay() {
   const figures = useResource((signal) => (may("metrics/view") ? loadFigures(signal) : { sums: {}, series: [] }));
   const anything = useResource((signal) => may("message_events/view") && get("api/v1/events/message", { ...ofSubaccount(), per_page: 1, from: minute(Date.now() - 9 * DAY), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) }, { signal }));
   const reload = useMemo(() => throttled(() => { figures.reload(); anything.reload(); }, 1500), []);
   useLive({ event: reload }, { poll: reload, seconds: 30 });
-  const empty = may("transmissions/modify") && anything.data && anything.data.results?.length === 0;
+  const empty = may(SENDING) && anything.data && anything.data.results?.length === 0;
   return html`<div class="page">
     <${PageHead} title="Overview" about=${empty ? undefined : "The last 24 hours, and what needs attention."} />
-    ${empty ? html`<${FirstSend} />` : html`
+    ${empty ? html`<${Lazy} load=${() => import("./first-send.js")} waits />` : html`
       ${may("metrics/view") && html`<${Figures} resource=${figures} />`}
       <div class="columns uneven">
         ${may("message_events/view") && html`<${Trouble} />`}
@@ -52,23 +66,12 @@ function Figures({ resource }) {
   const times = useMemo(() => data?.series.map((each) => Date.parse(each.ts)) ?? [], [data?.series.length, data?.series[0]?.ts]);
   if (error && !data) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   const sums = data?.sums ?? {};
-  const sent = sums.count_injected;
-  const delivered = sums.count_delivered;
-  const value = (count) => (data ? number(count ?? 0) : html`<${Skeleton} width="64px" height=${22} />`);
-  const events = (types) => pageHref(["activity"], { events: types });
-  const tiles = [
-    { label: "Sent", value: value(sent), note: data ? "messages" : "", href: events("injection"), color: "var(--plot-1)" },
-    { label: "Delivered", value: value(delivered), note: data ? `${share(delivered, sent)} of sent` : "", href: events("delivery"), color: "var(--plot-2)" },
-    { label: "Bounced", value: value(sums.count_bounce), note: data ? `${share(sums.count_bounce, sent)} of sent` : "", href: events("bounce,out_of_band"), color: "var(--plot-3)" },
-    { label: "Opened", value: value(sums.count_unique_confirmed_opened), note: data ? `${share(sums.count_unique_confirmed_opened, delivered)} of delivered` : "", href: events("open,initial_open") },
-    { label: "Clicked", value: value(sums.count_unique_clicked), note: data ? `${share(sums.count_unique_clicked, delivered)} of delivered` : "", href: events("click") },
-    { label: "Complaints", value: value(sums.count_spam_complaint), note: data ? `${share(sums.count_spam_complaint, delivered)} of delivered` : "", href: events("spam_complaint") },
-  ];
-  const series = data && [
-    { label: "Sent", color: "--plot-1", values: data.series.map((each) => each.count_injected) },
-    { label: "Delivered", color: "--plot-2", values: data.series.map((each) => each.count_delivered) },
-    { label: "Bounced", color: "--plot-3", values: data.series.map((each) => each.count_bounce) },
-  ];
+  const tiles = FIGURES.map(([label, figure, base]) => ({
+    label, value: data ? number(sums[figure] ?? 0) : html`<${Skeleton} width="64px" height=${22} />`,
+    note: !data ? "" : base ? `${share(sums[figure] ?? 0, sums[base])} of ${nameOfBase(base)}` : figure === "sent" ? "messages" : "not sent",
+    href: pageHref(["activity"], EVENTS[figure]), color: LINES[figure] && `var(${LINES[figure][1]})`,
+  }));
+  const series = data && Object.entries(LINES).map(([figure, [label, color]]) => ({ label, color, values: data.series.map((each) => each[figure]) }));
   return html`<${Tiles} tiles=${tiles} />
     <${Card} title="Messages by hour">${data ? html`<${Plot} label="Messages by hour" times=${times} series=${series} />` : html`<${Skeleton} height=${254} />`}<//>`;
 }

@@ -11,13 +11,16 @@ export const PAGES = [
   { id: "send", label: "Send", icon: "send", key: "e", group: "Send", grant: ["transmissions/modify", "transmissions/view"], load: () => import("./send.js") },
   { id: "templates", label: "Templates", icon: "file-text", key: "t", group: "Send", grant: "templates/view", load: () => import("./templates.js") },
   { id: "audience", label: "Audience", icon: "users", key: "u", group: "Send", grant: ["recipient_lists/manage", "suppression_lists/manage"], load: () => import("./audience.js") },
-  { id: "domains", label: "Domains", icon: "globe", key: "d", group: "Set up", grant: "tracking_domains/view", load: () => import("./domains.js") },
+  { id: "domains", label: "Domains", icon: "globe", key: "d", group: "Set up", grant: ["sending_domains/manage", "tracking_domains/view"], load: () => import("./domains.js") },
   { id: "webhooks", label: "Webhooks", icon: "webhook", key: "w", group: "Set up", grant: "webhooks/view", load: () => import("./webhooks.js") },
   { id: "settings", label: "Settings", icon: "settings", key: "s", group: "Set up", load: () => import("./settings.js") },
   { id: "api", label: "API", icon: "braces", key: "p", group: "Set up", load: () => import("./api.js") },
   { id: "failures", label: "Failure lab", icon: "flask-conical", key: "f", group: "Local", local: true, load: () => import("./failures.js") },
   { id: "inspector", label: "Webhook inspector", icon: "radio", key: "i", group: "Local", local: true, load: () => import("./inspector.js") },
 ];
+
+/** What a key needs to send: one of them is enough. */
+export const SENDING = ["transmissions/modify", "smtp/inject"];
 
 /** Whether this service has the page, and the key may see it. */
 export const mayOpen = (page) => (!page.local || local.value) && may(page.grant);

@@ -12,7 +12,9 @@ export const kindOf = ({ kind }) => (kinds().some(([id]) => id === kind) ? kind 
 
 /** Whether there may be recipient lists, which belong to the account, and whether one is to be chosen. */
 export const mayUseLists = () => may("recipient_lists/manage") && ["", "0"].includes(subaccount.value);
-export const isToList = ({ to, list }) => mayUseLists() && Boolean(to === "list" || list);
+export const isToList = (query) => mayUseLists() && takesMany(query) && Boolean(query.to === "list" || query.list);
+/** Whether one transmission of this kind may have several recipients. */
+export const takesMany = (query) => kindOf(query) !== "ab_test";
 
 export const emptyContent = { from: "", name: "", replyTo: "", subject: "", html: "", text: "", draft: false, files: [] };
 export const emptyOptions = { campaign: "", description: "", data: "", metadata: "", start: "", pool: "", transactional: false, opens: true, clicks: true };
@@ -24,6 +26,7 @@ export function bodyOf({ query, content, options, read }) {
   const body = { content: contentOf(query, content, need, problems), recipients: isToList(query) ? { list_id: query.list ?? "" } : read?.recipients ?? [] };
   if (isToList(query)) need(query.list, "Choose a recipient list.");
   else need(body.recipients.length, read ? "Add at least one recipient." : "The recipients are being read.");
+  need(takesMany(query) || body.recipients.length < 2, "An A/B test takes one recipient in each transmission.");
   if (options.campaign.trim()) body.campaign_id = options.campaign.trim();
   if (options.description.trim()) body.description = options.description.trim();
   for (const [field, text, name] of [["substitution_data", options.data, "The test data"], ["metadata", options.metadata, "The metadata"]]) {

@@ -9,15 +9,16 @@ import { Card } from "../parts/page.js";
 import { kindOf, kinds } from "./send-body.js";
 import { FilesField } from "./send-files.js";
 
-export function ContentForm({ query, content, onChange }) {
+/** `faults(part)` tells what is wrong with a part. */
+export function ContentForm({ query, content, onChange, faults }) {
   const options = kinds().map(([id, label]) => [id, label]);
   const kind = kindOf(query);
-  const field = (name) => ({ value: content[name], onInput: (value) => onChange((former) => ({ ...former, [name]: value })) });
+  const field = (name, part) => ({ problem: part && faults(part), "data-part": part, value: content[name], onInput: (value) => onChange((former) => ({ ...former, [name]: value })) });
   return html`<${Card} title="Content" actions=${options.length > 1 && html`<${Segments} label="Kind of content" options=${options} value=${kind} onChange=${(each) => setQuery({ kind: each === "inline" ? "" : each })} />`}><div class="stack">
-    ${kind === "inline" && html`<div class="form-grid"><${TextField} label="From" type="email" placeholder="hello@example.test" spellcheck="false" ...${field("from")} /><${TextField} label="Name of the sender" optional ...${field("name")} /><${TextField} label="Reply to" optional spellcheck="false" ...${field("replyTo")} /></div>
-      <${TextField} label="Subject" placeholder="Welcome, {{name}}" ...${field("subject")} />
-      <${TextField} label="HTML" optional multiline rows="7" class="mono" spellcheck="false" placeholder="<h1>Hello {{name}}</h1>" ...${field("html")} />
-      <${TextField} label="Text" optional multiline rows="4" placeholder="Hello {{name}}" ...${field("text")} />
+    ${kind === "inline" && html`<div class="form-grid"><${TextField} label="From" type="email" placeholder="hello@example.test" spellcheck="false" ...${field("from", "Header:From")} /><${TextField} label="Name of the sender" optional ...${field("name")} /><${TextField} label="Reply to" optional spellcheck="false" ...${field("replyTo", "Header:Reply-To")} /></div>
+      <${TextField} label="Subject" placeholder="Welcome, {{name}}" ...${field("subject", "Header:Subject")} />
+      <${TextField} label="HTML" optional multiline rows="7" class="mono" spellcheck="false" placeholder="<h1>Hello {{name}}</h1>" ...${field("html", "html")} />
+      <${TextField} label="Text" optional multiline rows="4" placeholder="Hello {{name}}" ...${field("text", "text")} />
       <${FilesField} files=${content.files} onChange=${(change) => onChange((former) => ({ ...former, files: change(former.files) }))} />`}
     ${kind === "template" && html`<${Choice} key="template" name="template" label="Template" path="api/v1/templates" value=${query.template} none="There is no template yet." />
       <${CheckField} label="Use the draft" hint="Without it, the published version is sent." checked=${content.draft} onChange=${(draft) => onChange((former) => ({ ...former, draft }))} />`}

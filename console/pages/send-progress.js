@@ -109,6 +109,7 @@ function Fates({ id, data, report, reload }) {
   return html`<${Card} title=${!counts ? "State" : failed ? "Failed" : over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
       ${transmission?.state === "submitted" && may("transmissions/modify") && html`<${Button} kind="small danger" icon="ban" onClick=${cancel}>Cancel<//>`}</span>`}><div class="stack">
       ${failed && html`<${Notice} tone="bad" icon="circle-x">No message of this transmission was delivered.<//>`}
+      ${!transmission && !counts && html`<${Notice} icon="key">This key may not see what becomes of it. That takes the grant <code>message_events/view</code>, or <code>transmissions/view</code> for its state.<//>`}
       ${counts && html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`}
       ${transmission && html`<dl class="facts"><dt>Id</dt><dd><${Copyable} text=${id} /></dd><dt>Recipients</dt><dd class="num">${number(transmission.num_rcpts)}</dd><dt>Generated</dt><dd class="num">${number(transmission.num_generated ?? 0)}</dd>
         ${transmission.num_failed_gen > 0 && html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`}

@@ -2,6 +2,7 @@
 import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { bytes, exactTime, label } from "../core/format.js";
+import { withImages } from "../core/inline-images.js";
 import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
@@ -23,7 +24,7 @@ function Sent({ id, sent }) {
   const { content, truncated } = sent;
   const tabs = [...PARTS, SOURCE].filter(([part]) => content[part]).map(([part, name]) => [part, name]);
   // Files have no data here, so their images show their alt texts instead
-  const shown = content.html?.replaceAll(/(["'(=\s])cid:[^"'\s)>]*/gi, "$1data:,");
+  const shown = withImages(content.html);
   const current = tabs.find(([part]) => part === route.value.query.part)?.[0] ?? tabs[0]?.[0];
   return html`<div class="pane-note stack small">
       ${!sent.final && html`<${Notice} icon="clock">This is the content as it was requested. It is final when the transmission starts.<//>`}

@@ -12,6 +12,8 @@ import { Code } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { Empty, ErrorBox } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
+import { SendTest } from "../parts/send-test.js";
+import { Check, useCheck } from "./send-check.js";
 import { bodyOf, emptyContent, emptyOptions } from "./send-body.js";
 import { ContentForm } from "./send-content.js";
 import { withoutData } from "./send-files.js";
@@ -66,6 +68,8 @@ function Compose({ onSent, onEmpty }) {
     onEmpty();
   };
   const { body, problems } = bodyOf({ query, content, options, read });
+  const check = useCheck(query, body);
+  if (check.hasErrors) problems.push("Correct the errors in the content.");
   const count = Array.isArray(body.recipients) ? body.recipients.length : 0;
   const send = async () => {
     if (count >= CONFIRMED_FROM && !(await confirm({ title: `Send to ${plural(count, "recipient")}?`, text: "Mail that is on its way cannot be called back.", action: "Send" }))) return;
@@ -84,14 +88,27 @@ function Compose({ onSent, onEmpty }) {
     }
   };
   return html`<div class="page"><${PageHead} title="Send" about="Compose a transmission, see the request, and follow what becomes of it.">${written && html`<${Button} icon="rotate-ccw" onClick=${empty}>Start again<//>`}<//>
-    <div class="columns"><div class="stack"><${ContentForm} query=${query} content=${content} onChange=${setContent} />
+    <div class="columns"><div class="stack"><${ContentForm} query=${query} content=${content} onChange=${setContent} faults=${check.faults} />
         <${RecipientsForm} query=${query} onChange=${setRead} source=${source} onSource=${setSource} /><${OptionsForm} options=${options} onChange=${setOptions} /></div>
-      <${Card} title="Request"><div class="stack">
+      <div class="stack"><${Card} title="Request"><div class="stack">
         <${Preview} body=${body} count=${count} idempotencyKey=${idempotencyKey} />
         ${error && html`<${ErrorBox} error=${error} />`}
         ${problems.length > 0 && html`<ul class="stack small" aria-label="Still to do">${problems.map((each) => html`<li class="soft" key=${each}>${each}</li>`)}</ul>`}
-        <div class="row"><${Button} kind="primary" icon="send" busy=${busy} disabled=${problems.length > 0} onClick=${send}>${options.start ? "Schedule" : "Send"}${count ? ` to ${plural(count, "recipient")}` : ""}<//></div></div><//></div>
+        <div class="row wraps"><${Button} kind="primary" icon="send" busy=${busy} disabled=${problems.length > 0} onClick=${send}>${options.start ? "Schedule" : "Send"}${count ? ` to ${plural(count, "recipient")}` : ""}<//>
+          <${ToMe} body=${body} check=${check} disabled=${problems.length > 0} /></div></div><//>
+        <${Check} check=${check} /></div></div>
   </div>`;
+}
+
+/** The same to oneself first, at once, with the data of the recipient that the preview shows. */
+function ToMe({ body, check, disabled }) {
+  const [open, setOpen] = useState(false);
+  const { start_time: start, ...options } = body.options ?? {};
+  const { address, ...recipient } = check.recipients[check.chosen] ?? { address: {} };
+  const bodyFor = (email) => ({ ...body, options, recipients: [{ ...recipient, address: { ...address, email } }] });
+  return html`<${Button} icon="user" disabled=${disabled} onClick=${() => setOpen(true)}>Send to me first<//>
+    ${open && html`<${SendTest} title="Send to me first" what="It" bodyFor=${bodyFor} onClose=${() => setOpen(false)}>
+      It is sent at once${address.email ? ` with the data of ${address.email}` : ""}, as any other mail: it is counted and its events appear.<//>`}`;
 }
 
 /** A new idempotency key. Not randomUUID, which pages without TLS lack. */

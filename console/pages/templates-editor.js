@@ -12,12 +12,12 @@ import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
 import { PageHead } from "../parts/page.js";
+import { SendTest } from "../parts/send-test.js";
 import { Content } from "./templates-content.js";
 import { useJudged } from "./templates-judged.js";
 import { State } from "./templates-list.js";
 import { Preview } from "./templates-preview.js";
 import { Publish } from "./templates-publish.js";
-import { SendTest } from "./templates-send.js";
 
 /** Both versions of a template; `published` is null until there is one. */
 async function versions(id, signal) {
@@ -72,6 +72,7 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     await attempt(() => save(), "Draft saved");
     setBusy(false);
   };
+  const testOf = (address) => ({ recipients: [{ address: { email: address } }], substitution_data: parsed.value ?? {}, content: { template_id: id, use_draft_template: true } });
   const destroy = async () => {
     if (!(await confirm({ title: `Delete ${edit.name}?`, text: "The draft and the published version are lost. Transmissions that name it are refused from then on.", typed: edit.name }))) return;
     if (!(await attempt(() => remove(templatePath(id)), "Deleted"))) return;
@@ -85,6 +86,7 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     ${may("transmissions/modify") && html`<${Button} icon="send" onClick=${() => setDialog("send")}>Send a test<//>`}
     ${writable && html`<div class="kept"><${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>Save draft<//>
       <${Button} icon="upload" kind="primary" disabled=${published && isSame(edit, published)} onClick=${() => setDialog("publish")}>Publish<//></div>`}
-    ${dialog === "send" && html`<${SendTest} id=${id} parsed=${parsed} changed=${changed && writable} save=${save} onClose=${() => setDialog("")} />`}
+    ${dialog === "send" && html`<${SendTest} title="Send a test" what="The draft" bodyFor=${testOf} prepare=${changed ? save : undefined} problem=${parsed.problem && `Test data: ${parsed.problem}`} onClose=${() => setDialog("")}>
+      The draft is sent with the test data, as any other mail: it is counted and its events appear.${changed && " Your changes are saved first."}<//>`}
     ${dialog === "publish" && html`<${Publish} edit=${edit} published=${published} save=${save} onClose=${() => setDialog("")} />`}`;
 }

@@ -7,14 +7,14 @@ import { editable } from "../core/templates.js";
 
 /**
  * What the API says about the content of a template, or of a snippet, with this data: its errors and
- * variables, and the last preview that worked.
+ * variables, and the last preview that worked. Content that is null is not asked about.
  */
 export function useJudged(content, data, snippet = false) {
-  const settled = useSettled(JSON.stringify({ content: editable({ content }).content, substitution_data: data ?? {}, ...(snippet && { snippet }) }), 300);
-  const able = may("templates/preview");
+  const settled = useSettled(JSON.stringify(content && { content: editable({ content }).content, substitution_data: data ?? {}, ...(snippet && { snippet }) }), 300);
+  const able = may("templates/preview") && content !== null;
   const [result, setResult] = useState({ able, errors: [], variables: [], preview: null, pending: able });
   useEffect(() => {
-    if (!able) return undefined;
+    if (!able || settled === "null") return undefined;
     const abort = new AbortController();
     const body = JSON.parse(settled);
     const { signal } = abort;
@@ -31,7 +31,7 @@ export function useJudged(content, data, snippet = false) {
     judge();
     return () => abort.abort();
   }, [settled, able]);
-  return result;
+  return { ...result, able };
 }
 
 const faults = (error) => (error.errors?.length ? error.errors : [{ message: error.message }]);

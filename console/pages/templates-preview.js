@@ -1,5 +1,6 @@
 // What becomes of a template with its test data: errors and missing data first, then the mail.
 import { html } from "../vendor/preact.js";
+import { withImages } from "../core/inline-images.js";
 import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
 import { Icon, Tabs, TabPanel } from "../parts/controls.js";
@@ -10,14 +11,14 @@ import { MJML, PARTS, SOURCE } from "../core/templates.js";
 const NAMES = Object.fromEntries([...PARTS, MJML, SOURCE]);
 const nameOf = (part) => NAMES[part] ?? part.replace("Header:", "");
 
-/** `onJump` gets the place of an error when it is clicked. */
-export function Preview({ judged, onJump }) {
+/** `onJump` gets the place of an error when it is clicked; the children come before the errors. `images` are those that the HTML names. */
+export function Preview({ judged, onJump, images, children }) {
   const { errors, preview, pending, able } = judged;
-  return html`<section class="card template-preview" aria-label="Preview"><header><h2>Preview</h2></header>
+  return html`<section class="card template-preview" aria-label="Preview"><header><h2>Preview</h2></header>${children}
     <div role="status">${errors.length > 0 && html`<${Faults} errors=${errors} onJump=${onJump} />`}
       ${errors.length === 0 && html`<${Missing} variables=${judged.variables} />`}</div>
     ${!able ? html`<${Empty} icon="key" title="This key may not preview">The grant for it is "Templates: preview".<//>`
-    : preview ? html`<${Mail} preview=${preview} stale=${errors.length > 0} />` : pending ? html`<${SkeletonRows} rows=${3} />` : null}
+    : preview ? html`<${Mail} preview=${preview} images=${images} stale=${errors.length > 0} />` : pending ? html`<${SkeletonRows} rows=${3} />` : null}
   </section>`;
 }
 
@@ -31,7 +32,7 @@ function Missing({ variables }) {
   return names.length > 0 && html`<div class="pane-note"><${Notice} tone="warn" icon="alert-triangle">Not in the test data: ${names.slice(0, 12).map((each, index) => html`${index > 0 && ", "}<code key=${each}>${each}</code>`)}${names.length > 12 && " and more"}.<//></div>`;
 }
 
-function Mail({ preview, stale }) {
+function Mail({ preview, images, stale }) {
   const tabs = [...PARTS, SOURCE].filter(([key]) => preview[key] !== undefined).map(([key, label]) => [key, label]);
   const current = tabs.find(([key]) => key === route.value.query.view)?.[0] ?? tabs[0]?.[0];
   const { from, subject, reply_to: replyTo } = preview;
@@ -40,6 +41,6 @@ function Mail({ preview, stale }) {
       <dt>Subject</dt><dd class="strong">${subject}</dd>${replyTo && html`<dt>Reply to</dt><dd>${replyTo}</dd>`}</dl>`}
     ${current && html`<div class="card-tabs"><${Tabs} id="view" label="Parts of the preview" tabs=${tabs} current=${current} onChange=${(key) => setQuery({ view: key === tabs[0][0] ? "" : key })} /></div>
       <${TabPanel} id="view" current=${current}>${current === "html"
-    ? html`<${MailStage} id="preview" source=${preview.html} frame=${(props) => html`<${PreviewFrame} key=${String(props.remote)} source=${preview.html} ...${props} />`} />`
+    ? html`<${MailStage} id="preview" source=${preview.html} frame=${(props) => html`<${PreviewFrame} key=${String(props.remote)} source=${withImages(preview.html, images)} ...${props} />`} />`
     : html`<pre class="mail-text pane-note" tabindex="0" aria-label="Preview of the part">${preview[current]}</pre>`}<//>`}`;
 }

@@ -1,14 +1,17 @@
 // The frame of every page: navigation, subaccount switch, theme, palette and help.
 import { html, useEffect, useState } from "../vendor/preact.js";
+import { searches } from "../core/find.js";
 import { destinations, useKeys } from "../core/keys.js";
 import { go, href, route } from "../core/router.js";
-import { account, discovered, local, subaccounts, version } from "../core/service.js";
+import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
 import { signOut, subaccount, theme } from "../core/session.js";
 import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
 import { Dialog, Questions } from "./dialog.js";
-import { ErrorBox, SkeletonRows, Toasts } from "./feedback.js";
+import { Toasts } from "./feedback.js";
+import { Lazy } from "./lazy.js";
 import { Palette } from "./palette.js";
+import { Ungranted } from "./ungranted.js";
 
 const THEMES = [["auto", "Theme of the system", "monitor"], ["light", "Light theme", "sun"], ["dark", "Dark theme", "moon"]];
 const SHORTCUTS = [
@@ -43,6 +46,7 @@ export function Shell() {
     { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
     { label: "Sign out", icon: "log-out", run: signOut },
   ];
+  const find = (text) => searches(text).filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page)).map((each) => ({ ...each, run: () => go(each.path, each.query) }));
   return html`<div class="shell">
     <a class="visually-hidden" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to content</a>
     <header class="topbar"><${IconButton} icon="menu" label="Open navigation" aria-expanded=${menu ? "true" : "false"} onClick=${() => setMenu(true)} />
@@ -65,22 +69,19 @@ export function Shell() {
       </div>
     </aside>
     <main class="main" id="main" tabindex="-1">${!discovered.value ? null : current ? html`<${Page} key=${current.id} page=${current} />` : local.value !== null && html`<${Missing} />`}</main>
-    ${palette && html`<${Palette} commands=${commands} onClose=${() => setPalette(false)} />`}
+    ${palette && html`<${Palette} commands=${commands} find=${find} onClose=${() => setPalette(false)} />`}
     ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
     <${Questions} /><${Toasts} />
   </div>`;
 }
 
 function Page({ page }) {
-  const [loaded, setLoaded] = useState({ component: null, error: null });
-  const load = () => page.load().then(({ default: component }) => setLoaded({ component, error: null }), (error) => setLoaded({ component: null, error }));
-  useEffect(() => { load(); }, []);
-  if (loaded.error) return html`<div class="page"><h1>${page.label}</h1><${ErrorBox} error=${loaded.error} retry=${load} /></div>`;
-  if (!loaded.component) return html`<div class="page"><h1>${page.label}</h1><${SkeletonRows} /></div>`;
-  return html`<${loaded.component} />`;
+  return html`<${Lazy} load=${page.load} around=${(content) => html`<div class="page"><h1>${page.label}</h1>${content}</div>`} />`;
 }
 
 function Missing() {
+  const page = PAGES.find((each) => each.id === route.value.path[0] && !each.local);
+  if (page) return html`<div class="page"><h1>${page.label}</h1><${Ungranted} what="this page" grant=${page.grant} /></div>`;
   return html`<div class="page"><h1>This page is not here</h1><p class="soft">The address names no page of this service that your key may open. The navigation lists those that there are.</p></div>`;
 }
 

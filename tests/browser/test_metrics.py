@@ -11,7 +11,12 @@ from playwright.sync_api import Request, expect
 from tests.browser.console import Console
 from tests.journey.service import Service, eventually
 
-SENT = '.tile:has(.label:text-is("Sent"))'
+
+def tile(label: str) -> str:
+    return f'.tile:has(.label:text-is("{label}"))'
+
+
+SENT = tile("Sent")
 BAD_REQUEST = "status of 400"  # the browser itself reports it
 
 
@@ -31,7 +36,7 @@ def test_a_free_window_is_kept_in_the_address_and_compared(
     console: Console, service: Service
 ) -> None:
     service.send("a@free.example", "b@free.example")
-    counted(service, "free.example", count_injected=2)
+    counted(service, "free.example", count_sent=2)
     now = datetime.now(UTC)
     page = console.open("metrics?zone=UTC&domains=free.example")
     page.get_by_label("Time", exact=True).select_option("From … to …")
@@ -55,11 +60,11 @@ def test_a_free_window_is_kept_in_the_address_and_compared(
 
 def test_the_period_before_a_free_window_is_as_long(console: Console, service: Service) -> None:
     service.send("a@former.example")
-    counted(service, "former.example", count_injected=1)
+    counted(service, "former.example", count_sent=1)
     now = datetime.now(UTC)
     start, end = now + timedelta(hours=2), now + timedelta(hours=6)
     view = f"metrics?zone=UTC&domains=former.example&window=free&from={minute(start)}"
-    page = console.open(f"{view}&to={minute(end)}&compare=1&metrics=count_injected")
+    page = console.open(f"{view}&to={minute(end)}&compare=1&metrics=sent")
     expect(page.locator(SENT)).to_contain_text("100 % on before")
 
 
@@ -67,7 +72,7 @@ def test_what_the_api_finds_wrong_is_at_its_field(open_console: Callable[..., Co
     console = open_console()
     console.expected = (BAD_REQUEST,)
     page = console.open("metrics?window=free&from=2026-11-02T00:00&to=2026-11-01T00:00")
-    expect(page.get_by_label("From")).to_have_accessible_description("from must be before to")
+    expect(page.get_by_label("From")).to_have_accessible_description("From must be before to")
     expect(page.get_by_role("heading", name="No counts of this window")).to_be_visible()
     assert console.violations() == []
     page.get_by_label("From").fill("2026-10-01T00:00")
@@ -75,7 +80,7 @@ def test_what_the_api_finds_wrong_is_at_its_field(open_console: Callable[..., Co
     expect(page.get_by_role("heading", name="Breakdown")).to_be_visible()
     console.open("metrics?zone=Mars/Olympus")
     expect(page.get_by_label("Time zone")).to_have_accessible_description(
-        "timezone 'Mars/Olympus' is not known"
+        "Timezone 'Mars/Olympus' is not known"
     )
     page.get_by_label("Time zone").select_option("UTC")
     expect(page.get_by_role("heading", name="Breakdown")).to_be_visible()
@@ -99,7 +104,7 @@ def test_reasons_are_counted_by_class_and_by_domain(console: Console, service: S
 
 def test_large_providers_and_subjects_are_counted(console: Console, service: Service) -> None:
     service.send("anna@gmail.com")
-    counted(service, "gmail.com", count_injected=1)
+    counted(service, "gmail.com", count_sent=1)
     page = console.open("metrics?by=watched-domain")
     page.get_by_role("button", name="gmail.com").click()
     expect(page.get_by_role("button", name="Remove filter Recipient domain")).to_be_visible()
@@ -181,3 +186,30 @@ def test_one_subaccount_is_not_divided_by_subaccounts(console: Console, service:
     expect(page.get_by_role("tab", name="Campaign")).to_be_visible()
     expect(page.get_by_role("tab", name="Subaccount")).to_have_count(0)
     expect(page.locator(SENT)).to_contain_text("0")
+
+
+def test_what_was_accepted_and_what_bounced_add_up_to_what_was_sent(
+    console: Console, service: Service
+) -> None:
+    suppressed = {"recipients": [{"recipient": "gone@rates.example", "type": "non_transactional"}]}
+    assert service.request("PUT", "/api/v1/suppression-list", suppressed).status == 200
+    names = ("ann", "ben", "bounce-hard", "oob", "gone")
+    service.send(*(f"{name}@rates.example" for name in names))
+    counted(service, "rates.example", count_sent=5, count_bounce=3, count_admin_bounce=1)
+    page = console.open("metrics?domains=rates.example")
+    expect(page.locator(SENT)).to_contain_text("4")
+    expect(page.locator(tile("Accepted"))).to_contain_text("50 % of sent")
+    expect(page.locator(tile("Bounced"))).to_contain_text("50 % of sent")
+    expect(page.locator(tile("Suppressed"))).to_contain_text("1")
+    row = page.get_by_role("row").filter(has_text="rates.example")
+    expect(row.get_by_role("cell")).to_have_text(
+        ["rates.example", "4", "2 50 %", "2 50 %", "1", "0 0 %", "0 0 %", "0 0 %"]
+    )
+    console.open("metrics?domains=rates.example&compare=1")
+    expect(page.get_by_text("Bounced before")).to_be_visible()
+    # The whole account is on the overview: its shares add up as well
+    console.open("overview")
+    shares = [page.locator(f"{tile(name)} .note").inner_text() for name in ("Accepted", "Bounced")]
+    assert sum(int(share.partition(" ")[0]) for share in shares) == 100
+    page.locator(tile("Suppressed")).click()
+    expect(page.get_by_text("gone@rates.example")).to_be_visible()

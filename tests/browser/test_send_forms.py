@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.console import NARROW, Console
+from tests.browser.test_templates import preview
 from tests.journey.service import Service, eventually
 
 #: A PNG of one pixel
@@ -39,6 +41,8 @@ def test_files_are_attached_and_shown_in_the_html(
     page.get_by_label("How dot.png is sent").select_option("Image in the HTML")
     request = page.get_by_label("curl request", exact=True)
     expect(request).to_contain_text("<base64 of report.pdf>")
+    image = preview(page).get_by_alt_text("A dot")
+    expect(image).to_have_attribute("src", re.compile("^data:image/png;base64,iVBOR"))
     assert console.violations() == []
     page.get_by_role("button", name="Send to 1 recipient").click()
     expect(page.get_by_text("1 of 1")).to_be_visible()

@@ -28,7 +28,7 @@ def test_a_key_with_few_grants_is_made_and_deleted(
     few.open("settings/pools")
     expect(few.page.get_by_text("it lacks the grant ip_pools/view")).to_be_visible()
     few.open("send")
-    expect(few.page.get_by_role("heading", name="This page is not here")).to_be_visible()
+    expect(few.page.get_by_role("heading", name="This key may not see this page")).to_be_visible()
     few.close()
     page.get_by_role("button", name="Delete Reports").click()
     question = page.get_by_role("dialog", name="Delete Reports?")

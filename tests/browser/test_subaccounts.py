@@ -28,7 +28,9 @@ def test_a_subaccount_is_made_and_sees_only_its_own(
     for hidden in ("Templates", "Metrics"):
         expect(bakery.page.get_by_role("link", name=hidden, exact=True)).to_have_count(0)
     bakery.open("templates")
-    expect(bakery.page.get_by_role("heading", name="This page is not here")).to_be_visible()
+    expect(
+        bakery.page.get_by_role("heading", name="This key may not see this page")
+    ).to_be_visible()
     bakery.open("settings")
     expect(bakery.page.get_by_text("It belongs to a subaccount.")).to_be_visible()
     page.get_by_label("Act for").select_option("Bakery")
@@ -42,7 +44,9 @@ def test_a_subaccount_is_made_and_sees_only_its_own(
     bakery.expected = ("403",)
     write(bakery.open("send"))
     bakery.page.get_by_role("button", name="Send to 1 recipient").click()
-    expect(bakery.page.get_by_text("suspended and cannot send")).to_be_visible()
+    expect(
+        bakery.page.get_by_text("Subaccount 1 is suspended and cannot send", exact=True)
+    ).to_be_visible()
     bakery.close()
 
 

@@ -97,7 +97,7 @@ def test_an_empty_id_is_made_of_the_name_and_an_error_leaves_when_it_is_repaired
     expect(dialog.get_by_text("Left empty: sommer-grusse-2")).to_be_visible()
     dialog.get_by_label("From").fill("hello@example.test")
     dialog.get_by_label("Id (optional)").fill("sommer-grusse")
-    console.expected = ("409 (Conflict)",)
+    console.expected = ("400 (Bad Request)",)
     dialog.get_by_role("button", name="Make template").click()
     problem = dialog.get_by_role("alert")
     expect(problem).to_contain_text("Template 'sommer-grusse' already exists")

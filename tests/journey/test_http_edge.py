@@ -41,7 +41,10 @@ def test_a_wrong_method_is_405_and_says_what_is_allowed(service: Service) -> Non
 def test_missing_or_wrong_credentials_are_401(service: Service, key: str | None) -> None:
     response = service.request("GET", "/api/v1/account", key=key)
     assert response.status == 401
-    assert response.json == {"errors": [{"message": "Unauthorized."}]}
+    (error,) = response.json["errors"]
+    assert error["message"] == "Unauthorized."
+    # What Authorization is to hold is said where it holds something else than a key
+    assert ("description" in error) == (key in ("Bearer x", "Basic !!!"))
 
 
 @pytest.mark.spec("5-r1")

@@ -31,7 +31,7 @@ _REFUSALS: list[tuple[str, OutboundMessage, tuple[str, str, str]]] = [
     ("postfix busy", message(), ("delay", "421", "70")),
     ("postfix small", _LARGE, ("bounce", "552", "23")),
     ("postfix small, no size", _LARGE, ("bounce", "552", "23")),
-    ("postfix no smtputf8", message(recipient="jörg@inbox.test"), ("bounce", "553", "10")),
+    ("postfix no smtputf8", message(recipient="jörg@inbox.test"), ("bounce", "553", "40")),
 ]
 
 

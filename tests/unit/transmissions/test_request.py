@@ -471,6 +471,13 @@ def test_a_text_with_a_tag_counts_as_it_came_because_data_may_shrink_it() -> Non
 
 
 @pytest.mark.parametrize("kind", ["attachments", "inline_images"])
+def test_an_error_names_the_path_of_a_file_name(kind: str) -> None:
+    file = {"name": "f", "type": "image/png", "data": ""}
+    (error,) = request_errors(content(**{kind: [file, file | {"name": "x" * 256}]}))
+    assert f"content.{kind}[1].name" in error["description"]
+
+
+@pytest.mark.parametrize("kind", ["attachments", "inline_images"])
 def test_a_file_counts_with_the_line_ends_of_base64(kind: str) -> None:
     lines_of_base64 = settings().max_message_bytes // 78
     file = {"name": "f", "type": "image/png"}

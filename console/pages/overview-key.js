@@ -1,0 +1,35 @@
+// The overview of a key that may read nothing of the last day: what it may do, and how.
+import { html } from "../vendor/preact.js";
+import { label } from "../core/format.js";
+import { href } from "../core/router.js";
+import { grants, may } from "../core/service.js";
+import { Button } from "../parts/controls.js";
+import { Empty } from "../parts/feedback.js";
+import { Card, PageHead } from "../parts/page.js";
+import FirstSend from "./first-send.js";
+import { mayOpen, PAGES, SENDING } from "./registry.js";
+
+const WORDS = {
+  "transmissions/modify": "Send by the HTTP API, and cancel what has not started",
+  "transmissions/view": "Read transmissions: their state and what they sent",
+  "smtp/inject": "Send by SMTP",
+  "events/ingest": "Upload events of other senders",
+};
+const inWords = (grant) => WORDS[grant] ?? label(grant.replace("/", ": "));
+const pageOf = (grant) => PAGES.find((page) => page.grant && [page.grant].flat().includes(grant) && mayOpen(page));
+
+export default function KeyOverview() {
+  return html`<div class="page"><${PageHead} title="Overview" about="What this key may do. It may not read figures or events: that takes a key with other grants." />
+    <${Card} title="This key may" flush><${Abilities} /><//>
+    ${may(SENDING) && html`<${FirstSend} title="How to send" />`}</div>`;
+}
+
+function Abilities() {
+  const all = [...grants.value].sort();
+  if (!all.length) return html`<${Empty} level=${3} icon="key" title="Nothing">This key has no grants.<//>`;
+  return html`<ul class="items" aria-label="Grants">${all.map((grant) => {
+    const page = pageOf(grant);
+    return html`<li key=${grant} class="wraps"><div class="grow"><div class="strong">${inWords(grant)}</div><div><code>${grant}</code></div></div>
+      ${page && html`<${Button} kind="small" icon=${page.icon} href=${href([page.id])}>${page.label}<//>`}</li>`;
+  })}</ul>`;
+}
