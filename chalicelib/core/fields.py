@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Annotated, Any, Self, overload
+from types import NoneType
+from typing import Annotated, Any, Self, get_args, overload
 
 import pydantic
 
@@ -47,7 +48,9 @@ class Body(pydantic.BaseModel):
         if not isinstance(data, dict) or None not in data.values():
             return data
         holds_null = {
-            field.alias or name for name, field in cls.model_fields.items() if field.default is None
+            field.alias or name
+            for name, field in cls.model_fields.items()
+            if field.default is None or NoneType in get_args(field.annotation)
         }
         return without_nulls(data, besides=holds_null)
 

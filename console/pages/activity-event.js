@@ -3,6 +3,7 @@ import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { bounceClass, eventDetail, eventType } from "../core/events.js";
 import { bytes, exactTime, label } from "../core/format.js";
+import { inLetters, withLetters } from "../core/international.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { local, may } from "../core/service.js";
@@ -34,8 +35,9 @@ function Details({ event }) {
   const facts = [
     ["Time", exactTime(event.timestamp)],
     ["Recipient", html`<${Copyable} text=${event.rcpt_to} class="" />`],
+    ["In letters", inLetters(event.rcpt_to)],
     ["Subject", event.subject],
-    ["From", event.friendly_from],
+    ["From", event.friendly_from && withLetters(event.friendly_from)],
     ["Class", event.bounce_class && `${event.bounce_class}, ${bounceClass(event.bounce_class)}`],
     ["Reply", event.raw_reason ?? event.reason],
     ["Link", event.target_link_url],

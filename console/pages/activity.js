@@ -3,6 +3,7 @@ import { html, useCallback, useEffect, useMemo, useRef, useState } from "../vend
 import { get } from "../core/api.js";
 import { EVENT_TYPES, eventDetail, eventType } from "../core/events.js";
 import { exactTime, number } from "../core/format.js";
+import { withLetters } from "../core/international.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useMore, useSettled } from "../core/resource.js";
@@ -54,13 +55,16 @@ export default function Activity() {
   useEffect(() => { if (typed !== (query.recipients ?? "")) setQuery({ recipients: typed }); }, [typed]);
   useEffect(() => { if ((query.recipients ?? "") !== typed) setRecipient(query.recipients ?? ""); }, [query.recipients]);
 
+  const newest = useRef(null);
   const load = useCallback(async (quiet) => {
+    // An answer to earlier filters may come after that to the present ones
+    const asked = (newest.current = {});
     if (!quiet) setState((former) => ({ ...former, loading: true, error: null }));
     try {
       const answer = await get("api/v1/events/message", { ...searchQuery(route.value.query), per_page: PAGE });
-      setState({ rows: answer.results, total: answer.total_count, next: answer.links.next ?? null, loading: false, error: null });
+      if (asked === newest.current) setState({ rows: answer.results, total: answer.total_count, next: answer.links.next ?? null, loading: false, error: null });
     } catch (error) {
-      setState((former) => ({ ...former, loading: false, error }));
+      if (asked === newest.current) setState((former) => ({ ...former, loading: false, error }));
     }
   }, []);
   useEffect(() => { fresh.current.clear(); load(); }, [identity]);
@@ -77,7 +81,7 @@ export default function Activity() {
     pending.current.push(event);
     flush.current ||= setTimeout(() => {
       flush.current = 0;
-      const arrivals = pending.current.splice(0);
+      const arrivals = pending.current.splice(0).filter((each) => belongs(each, route.value.query));
       fresh.current = new Set(arrivals.map((each) => each.event_id));
       setState((former) => {
         const seen = new Set(former.rows.slice(0, 2000).map((each) => each.event_id));
@@ -94,8 +98,8 @@ export default function Activity() {
   const [about] = SPANS.find(([value]) => value === hours) ? [SPANS.find(([value]) => value === hours)[1]] : ["Last day"];
   const cells = (row, narrow) => {
     const { label, tone, icon } = eventType(row.type);
-    if (narrow) return html`<span role="cell" class="event-lines"><span class="row apart"><${Badge} tone=${tone} icon=${icon}>${label}<//><span class="soft num"><${Time} at=${row.timestamp} /></span></span><span class="clip">${row.rcpt_to}</span></span>`;
-    return html`<span role="cell"><${Badge} tone=${tone} icon=${icon}>${label}<//></span><span role="cell" class="clip">${row.rcpt_to}</span>
+    if (narrow) return html`<span role="cell" class="event-lines"><span class="row apart"><${Badge} tone=${tone} icon=${icon}>${label}<//><span class="soft num"><${Time} at=${row.timestamp} /></span></span><span class="clip">${withLetters(row.rcpt_to)}</span></span>`;
+    return html`<span role="cell"><${Badge} tone=${tone} icon=${icon}>${label}<//></span><span role="cell" class="clip">${withLetters(row.rcpt_to)}</span>
       <span role="cell" class="clip soft" title=${eventDetail(row)}>${eventDetail(row)}</span><span role="cell" class="right soft"><${Time} at=${row.timestamp} /></span>`;
   };
   const filtered = active.length > 0 || query.events || query.recipients;

@@ -2,6 +2,7 @@
 import { html, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { number, plural } from "../core/format.js";
+import { withLetters } from "../core/international.js";
 import { useResource, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { nextOf, PATH, searchOf, searchPage, SOURCES, TYPES } from "../core/suppressions.js";
@@ -72,10 +73,10 @@ export function Source({ name }) {
 
 function cells(row, narrow) {
   if (narrow) {
-    return html`<span role="cell" class="event-lines"><span class="row apart"><span class="clip strong">${row.recipient}</span><span class="soft"><${Time} at=${row.updated} /></span></span>
+    return html`<span role="cell" class="event-lines"><span class="row apart"><span class="clip strong">${withLetters(row.recipient)}</span><span class="soft"><${Time} at=${row.updated} /></span></span>
       <span class="event-sub"><${Source} name=${row.source} /><span class="clip">${TYPES[row.type]}</span></span></span>`;
   }
-  return html`<span role="cell" class="clip">${row.recipient}</span><span role="cell"><${Source} name=${row.source} /></span>
+  return html`<span role="cell" class="clip">${withLetters(row.recipient)}</span><span role="cell"><${Source} name=${row.source} /></span>
     <span role="cell" class="clip soft">${TYPES[row.type]}${row.list_id ? `, ${row.list_id}` : ""}</span><span role="cell" class="right soft"><${Time} at=${row.updated} /></span>`;
 }
 

@@ -1,6 +1,7 @@
 // One domain: its DNS records and whether the DNS has them, its keys, and what it is used for.
 import { html, useState } from "../vendor/preact.js";
 import { get, post, remove } from "../core/api.js";
+import { withLetters } from "../core/international.js";
 import { useResource } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { local, may } from "../core/service.js";
@@ -43,7 +44,7 @@ export function DomainView({ kind, name }) {
     if (await attempt(() => remove(path), "Deleted")) go(["domains"], { kind: kind === "sending" ? "" : kind });
   };
   const own = { path, domain: domain.data?.results, isLocal: local.value, manages: may(manage), reload };
-  return html`<div class="page"><${PageHead} title=${name} back=${["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })]}>
+  return html`<div class="page"><${PageHead} title=${withLetters(name)} back=${["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })]}>
       <${CurlButton} path="${path}/dns-records" />
       ${own.manages && html`<${Button} kind="primary" icon="refresh-cw" busy=${busy} onClick=${check}>Verify now<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}<//>
     <${Loaded} resource=${domain}>${({ results }) => { const [text, tone, icon] = readiness(kind, results.status); return html`<div class="row wraps"><${Badge} tone=${tone} icon=${icon}>${text}<//>

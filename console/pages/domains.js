@@ -1,6 +1,7 @@
 // Domains: those that mail is sent from and those that links lead through, with their DNS records.
 import { html, useState } from "../vendor/preact.js";
 import { get } from "../core/api.js";
+import { withLetters } from "../core/international.js";
 import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
@@ -55,7 +56,7 @@ function Table({ kind, domains }) {
   return html`<div class="scroll-x" tabindex="0" role="region" aria-label="Domains"><table class="table"><thead><tr><th>Domain</th><th>State</th><th>${kind === "sending" ? "Added" : "Scheme"}</th><th>Of</th></tr></thead>
     <tbody>${domains.map((each) => {
       const [text, tone, icon] = readiness(kind, each.status);
-      return html`<tr key=${each.domain}><td><a class="strong" href=${href(["domains", kind, each.domain])}>${each.domain}</a>${(each.default || each.is_default_bounce_domain) && html` <${Badge}>Default<//>`}</td>
+      return html`<tr key=${each.domain}><td><a class="strong" href=${href(["domains", kind, each.domain])}>${withLetters(each.domain)}</a>${(each.default || each.is_default_bounce_domain) && html` <${Badge}>Default<//>`}</td>
         <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td><td>${kind === "sending" ? html`<${Time} at=${each.creation_time} />` : each.secure ? "HTTPS" : "HTTP"}</td>
         <td>${each.subaccount_id ? `Subaccount ${each.subaccount_id}` : "Account"}</td></tr>`;
     })}</tbody></table></div>`;

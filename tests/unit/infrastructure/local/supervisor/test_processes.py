@@ -145,7 +145,8 @@ def test_the_first_process_of_a_container_waits_for_orphans_beside_its_own(start
     (orphan,) = supervised.pids("orphan")
     eventually(lambda: not Path(f"/proc/{orphan}").exists())
     (supervised.where / "started").touch()
-    eventually(lambda: (supervised.where / "dies").read_text().count("1") >= 2)
+    file = supervised.where / "dies"
+    eventually(lambda: file.exists() and file.read_text().count("1") >= 2)
     assert supervised.stop() == 0
 
 
