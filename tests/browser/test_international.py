@@ -17,7 +17,7 @@ def test_recipients_are_found_and_shown_in_letters(console: Console, service: Se
     service.request("PUT", f"/api/v1/suppression-list/{SHOWN}", {"type": "transactional"})
     page = console.open(f"activity?recipients={TYPED}")
     expect(page.get_by_text(f"{SHOWN} ({TYPED})").first).to_be_visible()
-    page.get_by_text(f"{SHOWN} ({TYPED})").first.click()
+    page.get_by_role("link", name=f"Delivered: {SHOWN}").click()
     expect(page.get_by_text("In letters")).to_be_visible()
     console.open("audience/suppressions?recipient=bücher.example")
     expect(page.get_by_text(f"{SHOWN} ({TYPED})")).to_be_visible()
