@@ -7,7 +7,7 @@ that no honest message has. Messages inside message/rfc822 parts are not entered
 """
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
 
@@ -20,7 +20,8 @@ _PARAMETER = re.compile(
     re.ASCII,  # the text is raw octets
 )
 _BOUNDARY = re.compile(r"[ -~]{0,69}[!-~]")
-_IDENTITY = {"", "7bit", "8bit", "binary"}
+#: Transfer encodings that leave a body as it is (RFC 2045 6.2)
+IDENTITY: Final = frozenset({"", "7bit", "8bit", "binary"})
 
 
 class Part(NamedTuple):
@@ -125,7 +126,7 @@ def _read_content_type(value: str, default: str) -> tuple[str, dict[str, str]]:
 
 def _cut(message: bytes, part: Part) -> list[tuple[int, int]]:
     """Return the spans between the delimiter lines of a multipart (RFC 2046 5.1.1)."""
-    if part.encoding not in _IDENTITY:
+    if part.encoding not in IDENTITY:
         raise MessageError(f"{part.content_type} cannot be encoded as {part.encoding}")
     boundary = part.parameters.get("boundary", "")
     if not _BOUNDARY.fullmatch(boundary):

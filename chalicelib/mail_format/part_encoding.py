@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from chalicelib.mail_format.header_section import MessageError
-from chalicelib.mail_format.mime_tree import Part
+from chalicelib.mail_format.mime_tree import IDENTITY, Part
 from chalicelib.mail_format.transfer_encoding import base64_digits
 
 #: RFC 2045 6.1, and what readers decode though it was never a standard
-_ENCODINGS: Final = frozenset(
-    {"", "7bit", "8bit", "binary", "quoted-printable", "base64"}
-    | {"x-uuencode", "uuencode", "x-uue", "uue"}
-)
+_ENCODINGS: Final = IDENTITY | {
+    *("quoted-printable", "base64"),
+    *("x-uuencode", "uuencode", "x-uue", "uue"),
+}
 
 
 def check_encodings(message: bytes, parts: Iterable[Part]) -> None:

@@ -23,9 +23,8 @@ from typing import NamedTuple
 from chalicelib.mail_format import text_parts
 from chalicelib.mail_format.content_headers import described, is_described
 from chalicelib.mail_format.header_section import Field, MessageError, header_fields, split_head
-from chalicelib.mail_format.mime_tree import MAX_DEPTH, Part, readable_tree
+from chalicelib.mail_format.mime_tree import IDENTITY, MAX_DEPTH, Part, readable_tree
 from chalicelib.mail_format.seven_bit_bodies import (
-    IDENTITY,
     seven_bit_body,
     text_body,
     undescribed_body,

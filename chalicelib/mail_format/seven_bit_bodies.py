@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from binascii import a2b_qp, b2a_base64
 from collections.abc import Iterable
-from typing import Final
 
 from chalicelib.mail_format.header_section import MessageError
 from chalicelib.mail_format.transfer_encoding import (
@@ -21,8 +20,6 @@ from chalicelib.mail_format.transfer_encoding import (
     quoted_printable,
     wrap_base64,
 )
-
-IDENTITY: Final = frozenset({"", "7bit", "8bit", "binary"})
 
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]+")
 _NOT_QUOTED = re.compile(rb"[\x00\x80-\xff]")

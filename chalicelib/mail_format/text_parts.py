@@ -14,7 +14,7 @@ from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.content_headers import described, is_described
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
-from chalicelib.mail_format.mime_tree import Part
+from chalicelib.mail_format.mime_tree import IDENTITY, Part
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.seven_bit_bodies import text_body, undescribed_body
 from chalicelib.mail_format.signed_parts import around
@@ -43,7 +43,7 @@ def read(message: bytes, part: Part) -> str:
             body = decode_base64(body)
         elif part.encoding == "quoted-printable":
             body = a2b_qp(body)
-        elif part.encoding not in ("", "7bit", "8bit", "binary"):
+        elif part.encoding not in IDENTITY:
             raise MessageError(f"unknown Content-Transfer-Encoding {part.encoding[:80]!r}")
         return _decoded(body, _charset(part))
     except (LookupError, ValueError) as fault:

@@ -15,7 +15,6 @@ from .errors import Fault, shown
 _SHORTER = 10**14  # numbers below have at most 14 digits
 _EXACT = 2**53  # integers up to here are the same as floats
 _LONGEST_NUMERAL = 40
-_WIDEST_INTEGER = 1024  # bits, as far as a float reaches
 
 _TYPE_NAMES: dict[type, str] = {
     type(None): "nil",
