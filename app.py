@@ -102,6 +102,7 @@ references.register(
 references.register(
     references.SHARED_TEMPLATE, chalicelib.transmissions.references.of_subaccounts_with_template
 )
+references.register(references.AB_TEST, chalicelib.transmissions.references.with_ab_test)
 references.register(
     references.TRACKING_DOMAIN,
     chalicelib.sending_domains.lookup.linked_to,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.authentication.service import sender_again, sender_for
-from chalicelib.core.errors import Forbidden, ServiceError, Unauthorized
+from chalicelib.core.errors import ContentTooLarge, Forbidden, ServiceError, Unauthorized
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from chalicelib.transmissions.copies import Copies
 from relay import replies
@@ -74,7 +74,8 @@ def _refused(refusal: ServiceError) -> Refusal:
     """Return the SMTP refusal for a refusal of the service.
 
     A key that was revoked since the login gives 530 (RFC 4954 6). A sending limit gives 451 and
-    not 550: its window moves on, so the client should keep the message and try again.
+    not 550: its window moves on, so the client should keep the message and try again. A message
+    that the transfer encoding it needs makes too large gives 552, as one that comes too large.
     """
     text = _text(refusal)
     if refusal.status == 401:
@@ -83,6 +84,8 @@ def _refused(refusal: ServiceError) -> Refusal:
         return Refusal(Reply(451, "4.7.1", text))
     if refusal.status == 503:
         return Unavailable()
+    if isinstance(refusal, ContentTooLarge):
+        return Refused(552, "5.3.4", text)
     denied = refusal.status == 403 or refusal.errors[0].get("code") == "7001"
     return Refused(550, "5.7.1" if denied else "5.6.0", text)
 

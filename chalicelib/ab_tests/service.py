@@ -35,7 +35,7 @@ from chalicelib.ab_tests.model import (
 from chalicelib.ab_tests.request import AbTestBody, apply_changes
 from chalicelib.ab_tests.rules import check_default_template, check_runnable, check_templates
 from chalicelib.ab_tests.store import sample, versions
-from chalicelib.core import clock, dynamo
+from chalicelib.core import clock, dynamo, references
 from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import NotFound, conflict
 from chalicelib.core.scope import Scope
@@ -153,7 +153,10 @@ def cancel(scope: Scope, test_id: str) -> AbTest:
 
 
 def delete(scope: Scope, test_id: str, version: int | None) -> None:
-    """Delete a test that ended with all its versions, or one old version; raises 404, 409."""
+    """Delete a test that ended with all its versions, or one old version.
+
+    Raises 404; 409 for a test that has not ended, or that scheduled transmissions need.
+    """
 
     def attempt(latest: AbTest, now_ms: int) -> None:
         if version is not None and version != latest.version:
@@ -162,6 +165,7 @@ def delete(scope: Scope, test_id: str, version: int | None) -> None:
         _check_ended(latest, now_ms)
         if version is not None and latest.version > 1:
             raise conflict("the latest version can only be deleted with the whole A/B test")
+        references.check_unused(references.AB_TEST, latest.account_id, latest.id)
         versions.delete(latest)
 
     _change_latest(scope, test_id, attempt)

@@ -122,6 +122,14 @@ class MethodNotAllowed(ApiError):
         super().__init__(405, "Method Not Allowed", headers={"Allow": ", ".join(allow)})
 
 
+class ContentTooLarge(ApiError):
+    """The content makes a message that is larger than a message may be (spec 2.2)."""
+
+    def __init__(self, description: str) -> None:
+        message = "invalid data format/type"
+        super().__init__(422, message, code="1300", description=description)
+
+
 class TooLarge(ApiError):
     """The request body is larger than the service takes."""
 

@@ -24,6 +24,7 @@ TRACKING_DOMAIN: Final = "Tracking domain"
 DKIM_KEY: Final = "DKIM key"
 SHARED_DOMAIN: Final = "Shared sending domain"
 SHARED_TEMPLATE: Final = "Shared template"
+AB_TEST: Final = "A/B test"
 
 #: Yields what names a record, such as ``subaccount 7``, from an account and the record's name
 Finder = Callable[[int, str], Iterable[str]]

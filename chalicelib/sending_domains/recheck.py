@@ -74,8 +74,7 @@ def _reverify(domain: SendingDomain, now: float, finders: Sequence[Finder]) -> s
     if is_grace_over(after, now) and _is_in_use(after, finders):
         after = with_next_check(replace(after, unverified_since=now), now)
     elif is_grace_over(after, now):
-        further_keys.clear(domain.domain)
-        store.delete(domain)
+        store.delete(domain, *further_keys.deletion(domain.domain))
         return "dropped"
     store.save(domain, after)
     was_verified = domain.status.ownership_verified

@@ -110,8 +110,7 @@ def delete(scope: Scope, name: str) -> None:
     def attempt() -> None:
         domain = get_owned(scope, name)
         references.check_unused(references.SENDING_DOMAIN, domain.account_id, domain.domain)
-        further_keys.clear(domain.domain)
-        store.delete(domain)
+        store.delete(domain, *further_keys.deletion(domain.domain))
 
     retry_conflicts(attempt)
 

@@ -122,10 +122,11 @@ def make_default(domain: SendingDomain, after: SendingDomain, *more: Write) -> N
     save(domain, replace(after, is_default_bounce_domain=True), *writes, *more)
 
 
-def delete(domain: SendingDomain) -> None:
+def delete(domain: SendingDomain, *also: Write) -> None:
     """Delete the domain as it was read; raises ``WriteConflict`` if it has changed since.
 
-    Its further keys must be gone already (``further_keys.store.clear``).
+    ``also`` are writes of the same transaction: those that delete its further keys
+    (``further_keys.store.deletion``).
     """
     writes = [
         dynamo.delete(
@@ -135,6 +136,7 @@ def delete(domain: SendingDomain) -> None:
             **dynamo.if_unchanged("revision", domain.revision),
         ),
         *claims.release_writes(domain.domain, domain.parents, domain.account_id),
+        *also,
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))

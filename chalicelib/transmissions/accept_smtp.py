@@ -9,7 +9,7 @@ from email.utils import format_datetime
 
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, is_address
-from chalicelib.core.errors import ApiError, bad_format, invalid_domain
+from chalicelib.core.errors import ApiError, ContentTooLarge, bad_format, invalid_domain
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.mail_format import rfc822
@@ -87,7 +87,8 @@ def _read_fields(message: SmtpMessage) -> tuple[list[Field], bytes]:
     except ValueError as fault:  # rfc822.MessageError and headers.HeaderError are
         raise bad_format(str(fault)) from None
     if len(data) > (most := settings().max_message_bytes):
-        raise bad_format(f"the message has {len(data)} bytes as it is sent, over {most}")
+        text = f"the message has {len(data)} bytes as it is sent, over {most}"
+        raise ContentTooLarge(text)
     return fields, body
 
 

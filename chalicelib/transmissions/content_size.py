@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from chalicelib.core.errors import bad_format
+from chalicelib.core.errors import ContentTooLarge
 from chalicelib.core.settings import settings
 from chalicelib.mail_format.transfer_encoding import encode_text, normalise_newlines
 
@@ -20,7 +20,7 @@ _MOST_GROWTH: Final = 4  # quoted-printable writes a byte as three, and breaks l
 def check_size(size: int) -> None:
     """Raise 422 with code 1300 for content of more bytes than a message may have."""
     if size > (most := settings().max_message_bytes):
-        raise bad_format(f"field 'content' has length '{size}', but max length is '{most}'")
+        raise ContentTooLarge(f"field 'content' has length '{size}', but max length is '{most}'")
 
 
 def check_encoded_size(texts: Iterable[str], files_size: int, *, substitutes: bool) -> None:

@@ -16,6 +16,7 @@ from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError, sandbox_template_changed
+from chalicelib.core.scope import Scope
 from chalicelib.mail_format.from_field import from_mailbox, from_text
 from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.templates.content import bad_message
@@ -92,6 +93,11 @@ def own_sender(transmission: Transmission) -> str | Json | None:
         return sender
     names_stored = any(transmission.content.get(name) for name in ("ab_test_id", "template_id"))
     return None if names_stored else _parsed(transmission.content).sender
+
+
+def stored_sender(scope: Scope, template_id: str, draft: bool) -> str | Json:
+    """Return the From of a stored template; raises 422 with code 1603 if there is none."""
+    return _parsed(templates.get_content(scope, template_id, draft).content).sender
 
 
 def withdraw(transmission: Transmission, content: ResolvedContent) -> None:

@@ -170,7 +170,7 @@ def test_an_event_that_comes_before_the_answer_is_in_the_timeline(
         eventually(lambda: page.evaluate("types.includes('click')"))
         route.fulfill(response=response)
 
-    page.route("**/api/v1/events/message?*", answer_late)
+    page.route("**/api/v1/events/message?messages=*", answer_late)
     page.get_by_role("tab", name="Timeline").click()
     timeline = page.get_by_role("tabpanel")
     for name in ("Delivered", "Clicked"):

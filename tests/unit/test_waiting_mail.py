@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.ab_tests.model import Share
+from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
@@ -22,6 +24,7 @@ from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import VALID, DomainStatus
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.templates.store import records as templates
+from tests.unit.ab_tests.examples import by_size, stored
 from tests.unit.calling import Client
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.key_pairs import PAIR
@@ -71,7 +74,7 @@ def schedule(client: Client, **fields: Any) -> None:
     body: dict[str, Any] = {"recipients": TO, "content": CONTENT} | fields
     options = {"start_time": clock.iso_offset(NOW + HOUR)} | body.get("options", {})
     response = client.post(f"{API}/transmissions", body | {"options": options})
-    assert response.results["total_accepted_recipients"] == len(TO)
+    assert response.results["total_rejected_recipients"] == 0
 
 
 def outcomes() -> dict[str, list[str]]:
@@ -92,6 +95,14 @@ def drop_template(_: Client) -> None:
     template = templates.get(1, None, "welcome")
     assert template is not None
     drop(templates.head(template))
+
+
+def unpublish(_: Client) -> None:
+    template = templates.get(1, None, "welcome")
+    assert template is not None
+    Table("config").update(
+        *templates.head(template), "SET #published = :none", values={"none": None}
+    )
 
 
 def drop_key(_: Client) -> None:
@@ -129,7 +140,7 @@ LOSSES: dict[str, tuple[dict[str, Any], Callable[[Client], object]]] = {
     "list": ({"recipients": {"list_id": "friends"}}, delete(f"{API}/recipient-lists/friends")),
     "template": (WELCOME, drop_template),
     "snippet": ({"content": {"template_id": "footed"}}, delete("/api/labs/snippets/foot")),
-    "sending domain of a template": (WELCOME, delete(f"{API}/sending-domains/example.test")),
+    "sending domain of a template": (WELCOME, drop_domain("example.test")),
     "sending domain": ({}, drop_domain("example.test")),
     "verification": ({}, change_domain(status=DomainStatus())),
     "key": ({"options": {"dkim_key": "k1"}}, drop_key),
@@ -145,6 +156,7 @@ LOSSES: dict[str, tuple[dict[str, Any], Callable[[Client], object]]] = {
         lambda _: accounts.change(1, lambda old: replace(old, status="suspended")),
     ),
     "recipients": ({}, erase),
+    "published version": (WELCOME, unpublish),
 }
 
 
@@ -162,6 +174,7 @@ EVENTS = {
     "pool": "delivery",
     "account": "generation_rejection",
     "recipients": "delivery",
+    "published version": "generation_failure",
 }
 
 
@@ -185,3 +198,23 @@ def test_each_recipient_of_a_subaccount_gets_one_final_event(
     time.now += HOUR
     work_off()
     assert sorted(outcomes().values()) == [["generation_rejection"]] * len(TO)
+
+
+def test_a_list_is_sent_to_as_it_is_at_the_start(client: Client, time: Clock) -> None:
+    schedule(client, recipients={"list_id": "friends"})
+    body = {"recipients": [{"address": "new@inbox.test"}]}
+    assert client.put(f"{API}/recipient-lists/friends", body).status == 200
+    time.now += HOUR
+    work_off()
+    assert outcomes() == {"new@inbox.test": ["delivery"]}
+
+
+def test_the_recipient_of_an_ab_test_that_is_gone_gets_one_final_event(
+    client: Client, time: Clock
+) -> None:
+    test = stored(by_size(1, state="completed", default_template=Share("welcome")))
+    schedule(client, recipients=TO[:1], content={"ab_test_id": test.id})
+    ab_tests.delete(test)
+    time.now += HOUR
+    work_off()
+    assert outcomes() == {TO[0]["address"]: ["generation_failure"]}

@@ -3,7 +3,7 @@
 Selectors are compared without case, as the DNS does. A write that adds, replaces or deletes a key
 is conditional on the domain's revision, so concurrent writes cannot exceed the limit or take the
 domain's own selector; it raises ``WriteConflict`` if another writer came first. Keys are deleted
-before their domain is.
+with their domain.
 
 Access patterns of ``config``:
 
@@ -26,6 +26,10 @@ from chalicelib.sending_domains.store import touching
 
 _config = Table("config")
 _KEY, _POINTER = "dkim#", "dkim-id#"
+
+# Of the 100 writes that a transaction may have, a domain's deletion needs at most 33: one for each
+# of the 30 parents of its name, and three of its own
+_MOST_AT_ONCE = 66
 
 
 def of_domain(domain: str) -> list[FurtherKey]:
@@ -115,15 +119,19 @@ def remove(domain: SendingDomain, key: FurtherKey) -> None:
     )
 
 
-def clear(domain: str) -> None:
-    """Delete all keys of a domain that is about to be deleted."""
+def deletion(domain: str) -> list[Write]:
+    """Return the writes that delete a domain's keys, for the transaction that deletes the domain.
+
+    Of very many keys, those that have no place in one transaction are deleted at once.
+    """
     keys = [
         (_pk(domain), sk)
         for further in of_domain(domain)
         for sk in (_sk(further.key.selector), _POINTER + further.id)
     ]
-    if keys:
-        _config.write_all([], delete=keys)
+    if surplus := keys[_MOST_AT_ONCE:]:
+        _config.write_all([], delete=surplus)
+    return [dynamo.delete(_config, *key) for key in keys[:_MOST_AT_ONCE]]
 
 
 def _put_key(domain: str, key: FurtherKey, *, new: bool) -> Write:

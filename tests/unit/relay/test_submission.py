@@ -193,6 +193,18 @@ def test_a_malformed_message_is_refused_for_good() -> None:
     assert text.startswith("550 5.6.0 ")
 
 
+def test_a_message_that_its_encoding_makes_too_large_is_refused_as_too_big(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long_line = MESSAGE + b"=" * 4000 + b"\r\n"
+    monkeypatch.setenv("MAX_MESSAGE_BYTES", str(len(long_line)))
+    settings.cache_clear()
+    text = reply_of(log_in(make_key().key), message=long_line)
+    assert text.startswith("552 5.3.4 the message has ")
+    monkeypatch.undo()
+    settings.cache_clear()
+
+
 # The API header.
 
 
