@@ -15,6 +15,7 @@ import { useJudged } from "./templates-judged.js";
 import { Preview } from "./templates-preview.js";
 
 const MOST_SHOWN = 20;
+const NOBODY = [];
 /** The code of an error that names a field which is missing. */
 const REQUIRED = "1400";
 
@@ -29,10 +30,18 @@ function useTried(query, { content }) {
   return { tried: id && template.data?.id === id ? template.data.content : null, error: id ? template.error : null, template: id };
 }
 
+/** The recipients: those that are written here or of the list, if one answer has place for it. */
+function useRecipients({ recipients }) {
+  const id = recipients.list_id ?? "";
+  const list = useResource(async (signal) => (id ? { id, recipients: (await get(`api/v1/recipient-lists/${encodeURIComponent(id)}`, { show_recipients: true }, { signal })).results.recipients } : null), [id]);
+  if (!id) return Array.isArray(recipients) ? recipients : NOBODY;
+  return list.data?.id === id ? list.data.recipients : NOBODY;
+}
+
 /** Try what the forms hold. `faults(part)` has the errors of a part in words; `hasErrors` tells whether there are any. */
 export function useCheck(query, body) {
   const [index, setIndex] = useState(0);
-  const recipients = Array.isArray(body.recipients) ? body.recipients : [];
+  const recipients = useRecipients(body);
   const chosen = Math.min(index, Math.max(0, Math.min(MOST_SHOWN, recipients.length) - 1));
   const { tried, error, template } = useTried(query, body);
   const judged = useJudged(tried, dataOf(body, recipients[chosen]));

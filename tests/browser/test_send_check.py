@@ -13,10 +13,14 @@ from tests.journey.service import Service, eventually
 READERS = "email,name,city\nann@check.example,Ann,Oslo\nben@check.example,Ben,\ncid@check.example,,"
 
 
-def compose(page: Page, html: str) -> None:
+def write(page: Page, html: str) -> None:
     page.get_by_label("From", exact=True).fill("hello@example.test")
     page.get_by_label("Subject").fill("News from {{city}}")
     page.get_by_label("HTML (optional)").fill(html)
+
+
+def compose(page: Page, html: str) -> None:
+    write(page, html)
     page.get_by_label("Recipients", exact=True).fill(READERS)
 
 
@@ -79,6 +83,26 @@ def test_a_template_is_previewed_as_it_reaches_the_recipients(
     page.get_by_label("Recipients", exact=True).fill(READERS)
     expect(page.get_by_text("Hi Ann")).to_be_visible()
     expect(page.get_by_role("list", name="Missing data")).to_have_text("name: cid@check.example")
+
+
+def test_the_recipients_of_a_list_are_previewed_with_their_own_data(
+    console: Console, service: Service
+) -> None:
+    recipients = [
+        {"address": f"{name}@check.example", "substitution_data": data}
+        for name, data in (("ann", {"name": "Ann"}), ("ben", {}))
+    ]
+    body = {"id": "previewed", "name": "Previewed", "recipients": recipients}
+    assert service.request("POST", "/api/v1/recipient-lists", body).status == 200
+    page = console.open("send?list=previewed")
+    write(page, "<p>Hello {{name}} at {{email}}</p>")
+    mail = preview(page)
+    expect(mail.get_by_text("Hello Ann at ann@check.example")).to_be_visible()
+    # Neither has a city, which the subject names
+    missing = page.get_by_role("list", name="Missing data").get_by_role("listitem")
+    expect(missing).to_have_text(["city: all 2 recipients", "name: ben@check.example"])
+    page.get_by_label("As it reaches").select_option("ben@check.example")
+    expect(mail.get_by_text("Hello at ben@check.example")).to_be_visible()
 
 
 def test_a_mail_to_oneself_comes_first_with_the_data_of_a_recipient(
