@@ -28,9 +28,9 @@ def with_keys(name: str, count: int) -> SendingDomain:
 
 
 def load(name: str) -> SendingDomain:
-    stored = domains.get(name)
-    assert stored is not None
-    return stored
+    owner = domains.get(name)
+    assert owner is not None
+    return owner
 
 
 def test_a_domain_that_changed_before_its_deletion_keeps_its_keys() -> None:
