@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,11 +14,18 @@ from infrastructure.deployment.merge_template import TEMPLATES, merge_template, 
 from infrastructure.deployment.setting_parameters import is_secret, parameter_of
 
 FUNCTIONS = functions()
-MERGED = merge_template(FUNCTIONS)
-RESOURCES: dict[str, Any] = MERGED["Resources"]
 
 # The limit of Lambda for all environment variables of a function
 ENVIRONMENT_BYTES = 4096
+
+
+@cache
+def merged() -> dict[str, Any]:
+    return merge_template(FUNCTIONS)
+
+
+def resources() -> dict[str, Any]:
+    return merged()["Resources"]
 
 
 def of_kind(kind: Kind) -> list[Function]:
@@ -26,23 +34,23 @@ def of_kind(kind: Kind) -> list[Function]:
 
 def queue_of(function: Function) -> dict[str, Any]:
     arn = event_source(function)["Queue"]["Fn::Sub"]
-    return RESOURCES[arn.removeprefix("${").removesuffix(".Arn}")]["Properties"]
+    return resources()[arn.removeprefix("${").removesuffix(".Arn}")]["Properties"]
 
 
 def event_source(function: Function) -> dict[str, Any]:
-    events = RESOURCES[function.logical_id]["Properties"]["Events"]
+    events = resources()[function.logical_id]["Properties"]["Events"]
     return events[function.event_id]["Properties"]
 
 
 def test_the_tables_queues_and_bucket_are_those_of_the_other_template() -> None:
     for logical_id, resource in read(TEMPLATES / "template.yaml")["Resources"].items():
         if logical_id != "Bucket":
-            assert RESOURCES[logical_id] == resource
+            assert resources()[logical_id] == resource
 
 
 def test_objects_removed_from_the_bucket_can_be_restored_as_long_as_tables() -> None:
     original = read(TEMPLATES / "template.yaml")["Resources"]["Bucket"]["Properties"]
-    bucket = RESOURCES["Bucket"]["Properties"]
+    bucket = resources()["Bucket"]["Properties"]
     assert bucket["BucketName"] == original["BucketName"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     *rules, noncurrent = bucket["LifecycleConfiguration"]["Rules"]
@@ -57,21 +65,21 @@ def test_every_queue_function_reports_which_messages_failed() -> None:
 
 def test_messages_stay_hidden_for_six_time_outs_and_the_window() -> None:
     for function in of_kind(Kind.QUEUE):
-        parameter = MERGED["Parameters"][queue_of(function)["VisibilityTimeout"]["Ref"]]
+        parameter = merged()["Parameters"][queue_of(function)["VisibilityTimeout"]["Ref"]]
         assert parameter["Default"] >= 6 * function.size.timeout + function.window
         assert parameter["Default"] <= parameter["MaxValue"]
 
 
 def test_a_parameter_that_is_not_set_leaves_the_default_of_the_code() -> None:
-    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
-    assert MERGED["Parameters"]["SystemDomain"]["Default"] == ""
+    variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
+    assert merged()["Parameters"]["SystemDomain"]["Default"] == ""
     assert variables["SYSTEM_DOMAIN"] == {
         "Fn::If": ["HasSystemDomain", {"Ref": "SystemDomain"}, {"Ref": "AWS::NoValue"}]
     }
 
 
 def test_every_setting_of_a_function_is_in_its_environment() -> None:
-    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
+    variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
     missing = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
     assert {name for name in missing if not name.startswith("relay_")} == {
         "delivery_container",
@@ -83,7 +91,7 @@ def test_every_setting_of_a_function_is_in_its_environment() -> None:
 
 
 def test_fixed_environment_variables_leave_room_for_optional_ones() -> None:
-    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
+    variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
     fixed_variables = {name: value for name, value in variables.items() if "Fn::If" not in value}
     assert set(fixed_variables) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
     assert sum(len(name) + 100 for name in fixed_variables) < ENVIRONMENT_BYTES / 4
@@ -91,32 +99,32 @@ def test_fixed_environment_variables_leave_room_for_optional_ones() -> None:
 
 def test_secret_settings_are_not_shown_again() -> None:
     for setting in fields(Settings):
-        parameter = MERGED["Parameters"].get(parameter_of(setting.name), {})
+        parameter = merged()["Parameters"].get(parameter_of(setting.name), {})
         if parameter and is_secret(setting):
             assert parameter["NoEcho"] is True
-    assert MERGED["Parameters"]["SmarthostPassword"]["NoEcho"] is True
+    assert merged()["Parameters"]["SmarthostPassword"]["NoEcho"] is True
 
 
 def test_every_function_has_its_own_role_and_log_group() -> None:
     for function in FUNCTIONS:
-        properties = RESOURCES[function.logical_id]["Properties"]
+        properties = resources()[function.logical_id]["Properties"]
         role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
         assert properties["Role"] == {"Fn::GetAtt": [role, "Arn"]}
         logging = properties["LoggingConfig"]
         assert logging["LogGroup"] == {"Ref": logs}
         assert (logging["LogFormat"], logging["SystemLogLevel"]) == ("JSON", "WARN")
-        assert RESOURCES[logs]["Properties"]["RetentionInDays"] == {"Ref": "LogRetention"}
+        assert resources()[logs]["Properties"]["RetentionInDays"] == {"Ref": "LogRetention"}
 
 
 def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
     watched = {
         dimension["Value"].get("Ref") or dimension["Value"]["Fn::Sub"]
-        for resource in RESOURCES.values()
+        for resource in resources().values()
         if resource.get("Type") == "AWS::CloudWatch::Alarm"
         for dimension in resource["Properties"]["Dimensions"]
         if isinstance(dimension["Value"], dict)
     }
-    dead = {name for name in RESOURCES if name.endswith("DeadQueue")}
+    dead = {name for name in resources() if name.endswith("DeadQueue")}
     assert len(dead) >= len(of_kind(Kind.QUEUE))
     assert {f"${{{name}.QueueName}}" for name in dead} <= watched
     assert {function.logical_id for function in of_kind(Kind.SCHEDULE)} <= watched
@@ -125,14 +133,14 @@ def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
 def test_the_alarm_of_a_schedule_covers_several_of_its_calls() -> None:
     """Otherwise the hourly schedule could never fail often enough for its alarm."""
     for function in of_kind(Kind.SCHEDULE):
-        alarm = RESOURCES[f"{function.logical_id}Alarm"]["Properties"]
+        alarm = resources()[f"{function.logical_id}Alarm"]["Properties"]
         calls = alarm["Period"] * alarm["EvaluationPeriods"] / function.every
         assert 1 < alarm["Threshold"] <= calls <= 10, function.name
 
 
 def test_a_failed_call_of_a_schedule_is_not_retried() -> None:
     for function in of_kind(Kind.SCHEDULE):
-        properties = RESOURCES[function.logical_id]["Properties"]
+        properties = resources()[function.logical_id]["Properties"]
         assert properties["EventInvokeConfig"]["MaximumRetryAttempts"] == 0
 
 
@@ -155,13 +163,13 @@ def test_a_function_of_an_undeclared_queue_is_refused() -> None:
 
 
 def test_the_dashboard_shows_every_queue_function_and_table() -> None:
-    dashboard = RESOURCES["StageDashboard"]
+    dashboard = resources()["StageDashboard"]
     text = dashboard["Properties"]["DashboardBody"]["Fn::Sub"]
     names = set(re.findall(r"\$\{(\w+)(?:\.QueueName)?\}", text)) - {"Stage"}
-    assert names <= RESOURCES.keys()
+    assert names <= resources().keys()
     assert {function.logical_id for function in FUNCTIONS} <= names
     kinds = ("AWS::SQS::Queue", "AWS::DynamoDB::Table")
-    assert {name for name, each in RESOURCES.items() if each.get("Type") in kinds} <= names
+    assert {name for name, each in resources().items() if each.get("Type") in kinds} <= names
     widgets = json.loads(text)["widgets"]
     places = {(widget["x"], widget["y"]) for widget in widgets}
     assert len(places) == len(widgets)
@@ -172,11 +180,11 @@ def test_the_dashboard_shows_every_queue_function_and_table() -> None:
 def test_the_function_of_targets_runs_only_where_there_are_some() -> None:
     (function,) = (each for each in FUNCTIONS if each.queue == "event-exports")
     assert event_source(function)["Enabled"] == {"Fn::If": ["HasEventTargets", True, False]}
-    role = RESOURCES[f"{function.logical_id}Role"]["Properties"]
+    role = resources()[f"{function.logical_id}Role"]["Properties"]
     policy = role["Policies"][0]["PolicyDocument"]["Statement"]
     ((_, statement, _),) = (
         each["Fn::If"] for each in policy if each.get("Fn::If", [""])[0] == "HasEventTargets"
     )
     assert statement["Resource"] == {"Fn::Split": [",", {"Ref": "EventTargets"}]}
     assert {"events:PutEvents", "sns:Publish", "sqs:SendMessage"} <= set(statement["Action"])
-    assert MERGED["Parameters"]["EventTargets"]["AllowedPattern"]
+    assert merged()["Parameters"]["EventTargets"]["AllowedPattern"]
