@@ -21,6 +21,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.core.botocore_faults import report_unprepared
+
 if TYPE_CHECKING:
     from botocore.session import Session
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -80,8 +82,6 @@ def make_client(service: str, **options: Any) -> Any:
     """Make a client of this process's session, with these options of botocore's ``Config``."""
     from botocore.config import Config
 
-    from chalicelib.core.aws_requests import prepare_requests
-
     settled: dict[str, Any] = {
         "connect_timeout": 3,
         "read_timeout": 30,
@@ -94,8 +94,18 @@ def make_client(service: str, **options: Any) -> Any:
     session = _session()
     client = session.create_client(service, config=Config(**(settled | options)))
     if service in _PREPARED_SERVICES:
-        prepare_requests(client, session.get_credentials())
+        _prepare(client, session.get_credentials())
     return client
+
+
+def _prepare(client: Any, credentials: Any) -> None:
+    """Let a client prepare its requests, or send them as botocore does if that is not possible."""
+    try:
+        from chalicelib.core.aws_requests import prepare_requests
+
+        prepare_requests(client, credentials)
+    except Exception:
+        report_unprepared()
 
 
 _client = cache(make_client)

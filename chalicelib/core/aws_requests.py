@@ -9,6 +9,7 @@ parameters as JSON, a signature, and the response if it is without error.
   what is tried again, and what is raised.
 - Only a request that botocore itself sends is prepared. A client whose requests a mock answers
   stays as botocore made it.
+- A botocore without what is needed here sends its requests by itself; that is logged once.
 - Hooks that are registered with botocore's events do not see prepared requests.
 - Endpoints with a path or behind a proxy, and signatures other than version 4, are not prepared.
 """
@@ -33,6 +34,7 @@ from botocore.utils import get_environ_proxies
 
 from chalicelib.core.aws_connections import ConnectionOptions, ConnectionPool, Response
 from chalicelib.core.aws_responses import PARSERS
+from chalicelib.core.botocore_faults import report_unprepared
 
 Json = dict[str, Any]
 
@@ -54,7 +56,11 @@ _RETRY_QUOTA = 500
 
 
 def prepare_requests(client: Any, credentials: Any) -> None:
-    """Let a client of botocore send prepared requests; ``credentials`` are those it signs with."""
+    """Let a client of botocore send prepared requests; ``credentials`` are those it signs with.
+
+    Raises whatever a botocore raises that is not made as this needs it; the client is then as it
+    was.
+    """
     prepared = PreparedRequests(client, credentials)
     client._make_api_call = prepared.call
     client._endpoint.http_session = prepared
@@ -72,6 +78,7 @@ class PreparedRequests:
             config.max_pool_connections,
             self._session._verify,
         )
+        self._make_api_call = type(client)._make_api_call
         self._client = client
         self._credentials = credentials
         self._operations: dict[str, _Operation] = {}
@@ -117,7 +124,10 @@ class PreparedRequests:
         if outcome is not None:
             return _botocores_response(request.url, outcome)
         response: AWSResponse = self._session.send(request)
-        self._prepare(request)
+        try:
+            self._prepare(request)
+        except Exception:
+            report_unprepared()
         return response
 
     def close(self) -> None:
@@ -125,7 +135,7 @@ class PreparedRequests:
         self._session.close()
 
     def _call_botocore(self, name: str, parameters: Json) -> Json:
-        response: Json = type(self._client)._make_api_call(self._client, name, parameters)
+        response: Json = self._make_api_call(self._client, name, parameters)
         return response
 
     def _prepare(self, request: Any) -> None:

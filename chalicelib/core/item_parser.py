@@ -21,14 +21,24 @@ _Factory: Any = parsers.ResponseParserFactory
 class ItemParserFactory(_Factory):
     """A component of botocore's session, named ``response_parser_factory``."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._options: dict[str, Any] = {}
+
+    def set_parser_defaults(self, **options: Any) -> None:
+        """Set what every parser is made with."""
+        super().set_parser_defaults(**options)
+        self._options.update(options)
+
     def create_parser(self, protocol_name: str) -> Any:
         """Return the parser of a protocol."""
         if protocol_name == "json":
-            return _ItemParser(**self._defaults)
+            return _ItemParser(**self._options)
         return super().create_parser(protocol_name)
 
 
 class _ItemParser(_JSONParser):
+    # A botocore that calls it otherwise parses items by itself
     def _handle_map(self, shape: Any, value: dict[str, Any]) -> Any:
         if shape.value.name == "AttributeValue":
             return {name: attribute_of(attribute) for name, attribute in value.items()}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 import json
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,6 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib.core import aws
+from chalicelib.core.aws_requests import PreparedRequests
+from chalicelib.core.botocore_faults import report_unprepared
 from tests.unit.core.scripted_aws import (
     ScriptedAws,
     SeenRequest,
@@ -158,7 +161,6 @@ FAILURES: dict[str, tuple[list[Step], tuple[str, str, Any]]] = {
     "reset once": ([reset], _PUT),
     "reset always": ([reset] * 4, _PUT),
     "cut head": ([and_closed(written(b"HTTP/1.1 2"))] * 4, _PUT),
-    "cut body": ([and_closed(raw_response(200, b"{}", content_length="9"))] * 4, _GET),
     "cut chunks": (
         [and_closed(written(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{}"))] * 4,
         _GET,
@@ -178,6 +180,14 @@ FAILURES: dict[str, tuple[list[Step], tuple[str, str, Any]]] = {
 def test_a_call_that_fails_fails_as_botocores_does(cloud: ScriptedAws, case: Any) -> None:
     script, call = case
     assert outcome(prepared, cloud, script, call) == outcome(botocores_own, cloud, script, call)
+
+
+def test_a_response_that_ends_within_its_body_is_no_success(cloud: ScriptedAws) -> None:
+    """Newer versions of botocore do not look at the length."""
+    whole = response(body={"Item": _ITEM_JSON})
+    script = [and_closed(raw_response(200, b"{}", content_length="9")), whole]
+    assert outcome(prepared, cloud, script, _GET).result["Item"] == _ITEM
+    assert len(cloud.requests) == 3
 
 
 def test_a_response_that_ends_within_its_headers_is_no_success(cloud: ScriptedAws) -> None:
@@ -471,3 +481,44 @@ def test_requests_through_a_proxy_are_left_to_botocore(
     client.put_item(**_PUT[2])
     assert cloud.requests[-1].headers["host"] == "aws.invalid"
     assert "amz-sdk-request" in cloud.requests[-1].headers
+
+
+def sent_by_botocore(request: SeenRequest) -> bool:
+    return "amz-sdk-request" in request.headers
+
+
+@pytest.mark.parametrize("call", [_PUT, _SEND])
+def test_botocore_sends_only_the_first_request_of_an_operation(
+    cloud: ScriptedAws, call: tuple[str, str, Any]
+) -> None:
+    client = prepared(*call)
+    getattr(client, call[1])(**call[2])
+    assert [sent_by_botocore(each) for each in cloud.requests] == [True, False]
+
+
+def _lack(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def raise_error(*_: Any, **__: Any) -> None:
+        raise AttributeError(name)
+
+    monkeypatch.setattr(PreparedRequests, name, raise_error)
+
+
+@pytest.mark.parametrize("lack", ["module", "__init__", "_prepare"])
+def test_with_a_botocore_that_is_made_otherwise_it_sends_all_requests(
+    cloud: ScriptedAws,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    lack: str,
+) -> None:
+    if lack == "module":  # one of the names that it imports is gone
+        monkeypatch.setitem(sys.modules, "chalicelib.core.aws_requests", None)
+    else:
+        _lack(monkeypatch, lack)
+    report_unprepared.cache_clear()
+    for call in (_PUT, _SEND):
+        client = prepared(*call)
+        getattr(client, call[1])(**call[2])
+    assert [sent_by_botocore(each) for each in cloud.requests] == [True] * 4
+    (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert "requests are not prepared" in record.message
+    report_unprepared.cache_clear()
