@@ -7,17 +7,18 @@ from pathlib import Path
 from app import app
 from chalicelib.core import settings
 from chalicelib.openapi.document import page
-from infrastructure.access_patterns import table_of_patterns
+from infrastructure import access_patterns, module_index
+from infrastructure.bands import table_of_bands
 from infrastructure.console_page import console_page
 from infrastructure.journey_picture import THEMES, draw
 from infrastructure.local.gateway import local_openapi
-from infrastructure.module_index import index_of_modules
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 API_DESCRIPTION = ROOT / "docs" / "openapi.json"
 LOCAL_DESCRIPTION = ROOT / "docs" / "openapi-local.json"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+REFERENCE = ROOT / "docs" / "reference"
 LANGUAGE = ROOT / "docs" / "template-language.md"
 #: The same page for the template editor
 LANGUAGE_IN_CONSOLE = ROOT / "console" / "template-language.html"
@@ -45,9 +46,16 @@ def api_description() -> str:
 
 
 def architecture(text: str) -> str:
-    """Return the text of ARCHITECTURE.md with its generated parts as they should be now."""
-    text = _replace_part(text, "access patterns", table_of_patterns())
-    return _replace_part(text, "module index", index_of_modules())
+    """Return the text of ARCHITECTURE.md with its generated part as it should be now."""
+    return _replace_part(text, "bands", table_of_bands())
+
+
+def reference() -> dict[Path, str]:
+    """Return the pages about the code that are generated whole."""
+    return {
+        REFERENCE / "access-patterns.md": access_patterns.page(),
+        REFERENCE / "modules.md": module_index.page(),
+    }
 
 
 def _replace_part(text: str, name: str, content: str) -> str:
@@ -65,6 +73,8 @@ def main() -> None:
     API_DESCRIPTION.write_text(api_description())
     LOCAL_DESCRIPTION.write_text(local_openapi.page())
     ARCHITECTURE.write_text(architecture(ARCHITECTURE.read_text()))
+    for path, text in reference().items():
+        path.write_text(text)
     LANGUAGE_IN_CONSOLE.write_text(console_page(LANGUAGE.read_text()))
     for theme, path in JOURNEY_PICTURES.items():
         path.write_text(draw(THEMES[theme]))

@@ -17,7 +17,7 @@ from tests.unit.calling import Client
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *ROOT.glob("*.md"),
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
 

@@ -17,65 +17,13 @@ from chalicelib.core.http import AUTHENTICATED, PUBLIC
 from chalicelib.core.settings import Settings, table
 from chalicelib.delivery import delivery_queues
 from infrastructure.access_patterns import patterns_of
+from infrastructure.bands import BAND_OF, BANDS
 from tests.fake_cloud import declared
 from tests.spec_coverage import citations, statements
 
 ROOT = Path(__file__).parents[2]
 
-EDGE = 3
-BANDS = {
-    "core": 0,
-    "dkim": 0,
-    "mail_format": 0,
-    **dict.fromkeys(
-        [
-            "ab_tests",
-            "accounts",
-            "api_keys",
-            "authentication",
-            "compliance",
-            "domain_claims",
-            "domain_reports",
-            "events",
-            "fleet",
-            "ip_pools",
-            "metrics",
-            "recipient_lists",
-            "seeding",
-            "sender_requirements",
-            "sending_domains",
-            "snippets",
-            "subaccounts",
-            "suppression",
-            "template_language",
-            "templates",
-            "tracking_domains",
-            "webhooks",
-        ],
-        1,
-    ),
-    **dict.fromkeys(
-        [
-            "css_inlining",
-            "data_privacy",
-            "delivery",
-            "event_export",
-            "generation",
-            "inbound",
-            "ingest",
-            "recording",
-            "resource_counts",
-            "seed_sending",
-            "tracking",
-            "transmissions",
-            "webhook_dispatch",
-        ],
-        2,
-    ),
-    "console": EDGE,
-    "generation_queue": EDGE,
-    "openapi": EDGE,
-}
+EDGE = len(BANDS) - 1
 
 
 class Import(NamedTuple):
@@ -147,12 +95,12 @@ def feature(module: str) -> str:
 
 
 def band(module: str) -> int:
-    return BANDS[feature(module)] if feature(module) else EDGE
+    return BAND_OF[feature(module)] if feature(module) else EDGE
 
 
 def test_every_package_has_its_band() -> None:
     packages = {path.parent.name for path in (ROOT / "chalicelib").glob("*/__init__.py")}
-    assert packages - set(BANDS) == set()
+    assert packages - set(BAND_OF) == set()
 
 
 def test_imports_descend_the_bands() -> None:

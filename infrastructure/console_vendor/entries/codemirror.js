@@ -1,3 +1,4 @@
+// The editor of templates: CodeMirror with the languages that templates are written in.
 export { EditorView, basicSetup } from "codemirror";
 export { keymap, lineNumbers, Decoration, ViewPlugin, MatchDecorator } from "@codemirror/view";
 export { EditorState, Compartment } from "@codemirror/state";

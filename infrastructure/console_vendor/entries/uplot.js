@@ -1,1 +1,2 @@
+// The plots of metrics: uPlot.
 export { default } from "uplot";

@@ -6,7 +6,7 @@ import pytest
 
 from infrastructure import access_patterns
 from infrastructure.access_patterns import UnreadablePatterns, patterns_of
-from infrastructure.docs import ARCHITECTURE, architecture
+from infrastructure.docs import ARCHITECTURE, architecture, reference
 
 DOCSTRING = '''"""Keep things.
 
@@ -55,6 +55,11 @@ def test_a_pattern_in_another_form_is_an_error(store: Path, bullet: str) -> None
         list(patterns_of(store))
 
 
-def test_the_generated_parts_of_the_architecture_page_are_current() -> None:
+def test_the_generated_part_of_the_architecture_page_is_current() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
     assert text == architecture(text), "ARCHITECTURE.md is not up to date: run `make docs`"
+
+
+def test_the_reference_is_current() -> None:
+    for path, text in reference().items():
+        assert path.read_text(encoding="utf-8") == text, f"run `make docs` for {path.name}"

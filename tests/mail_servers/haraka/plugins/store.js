@@ -1,6 +1,5 @@
-"use strict";
-
 // Take mail to inbox.test, and store each message as a file of the maildir that MAILDIR names.
+"use strict";
 
 const fs = require("node:fs");
 const path = require("node:path");
