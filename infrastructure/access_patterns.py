@@ -1,4 +1,4 @@
-"""Collect the access patterns that the stores' docstrings list, for docs/reference/access-patterns.md.
+"""Collect the access patterns that the stores list, for docs/reference/access-patterns.md.
 
 A store lists its patterns under a heading, one bullet for each question that it answers::
 

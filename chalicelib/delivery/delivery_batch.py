@@ -39,8 +39,8 @@ class DeliveryBatch:
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
     share; ``failed`` counts the recipients of the chunk for whom no message could be generated,
     ``suppressed`` those whose message is not sent because they are on the suppression list.
-    ``counts_in_usage`` says that the recipients' first events count in the account's usage,
-    ``is_small`` that they are all recipients of their transmission. A batch that is held back has
+    Unless it ``counts_at_acceptance``, the recipients' first events count in the account's usage;
+    Unless it ``counts_at_acceptance``, the recipients' first events count in the account's usage;
     the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
     generated, and why they wait.
     """
@@ -51,7 +51,7 @@ class DeliveryBatch:
     event: Json
     messages: Sequence[FinishedMessage]
     failed: int = 0
-    counts_in_usage: bool = False
+    counts_at_acceptance: bool = True
     is_small: bool = False
     paths: tuple[str, ...] = ()
     suppressed: int = 0
@@ -101,7 +101,7 @@ def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
         "injected_ms": batch.injected_ms,
         "generated": list(batch.counts),
     }
-    if batch.counts_in_usage:
+    if not batch.counts_at_acceptance:
         head["counts_in_usage"] = True
     if batch.is_small:
         head["small"] = True
@@ -159,7 +159,7 @@ def from_received(message: Received) -> DeliveryBatch:
         content["event"],
         messages,
         failed,
-        message.head.get("counts_in_usage", False),
+        not message.head.get("counts_in_usage", False),
         message.head.get("small", False),
         tuple(message.head.get("paths", ())),
         suppressed=generated - len(messages),

@@ -57,7 +57,7 @@ def injections_of(batch: DeliveryBatch) -> list[Event]:
     """
     if not batch.unit.is_first or batch.paths:
         return []
-    usage = {COUNTS_IN_USAGE: True} if batch.counts_in_usage else {}
+    usage = {} if batch.counts_at_acceptance else {COUNTS_IN_USAGE: True}
     return [
         make_event("injection", batch.event_base(message), batch.injected_ms) | usage
         for message in batch.messages

@@ -66,7 +66,7 @@ def generate_one(argument: bytes) -> bytes:
 def _packed(chunk: Chunk, injected_ms: int, attempted: Collection[int]) -> bytes:
     head = {
         "unit": [chunk.unit.transmission_id, chunk.unit.name],
-        "rest": [chunk.first_index, chunk.recipients, chunk.is_only, chunk.absent],
+        "rest": [chunk.first_index, chunk.recipients, chunk.is_small, chunk.absent],
         "injected_ms": injected_ms,
         "attempted": list(attempted),
     }

@@ -39,7 +39,7 @@ Attempted = Callable[[], Collection[int]]
 class Chunk:
     """Recipients of one transmission; the first has index ``first_index`` among all of them.
 
-    The messages of a transmission's only chunk (``is_only``) are delivered by the worker that
+    The messages of a transmission's only chunk (``is_small``) are delivered by the worker that
     generated them: the ``delivery`` queue may be full of bulk mail. ``absent`` counts recipients
     before the first one here, in a part of a chunk.
     """
@@ -48,7 +48,7 @@ class Chunk:
     transmission: Transmission
     first_index: int
     recipients: list[Json]
-    is_only: bool = False
+    is_small: bool = False
     absent: int = 0
 
     @property
@@ -139,7 +139,7 @@ class ChunkGenerator:
 
 def usage_mark(chunk: Chunk) -> Event:
     """Return the field of the events that count in the account's usage, if they are to count."""
-    return {} if chunk.transmission.is_counted else {COUNTS_IN_USAGE: True}
+    return {} if chunk.transmission.counts_at_acceptance else {COUNTS_IN_USAGE: True}
 
 
 def batch_of(
@@ -162,8 +162,8 @@ def batch_of(
         messages,
         failed=len(chunk.recipients) - len(messages) - suppressed,
         suppressed=suppressed,
-        counts_in_usage=not chunk.transmission.is_counted,
-        is_small=chunk.is_only,
+        counts_at_acceptance=chunk.transmission.counts_at_acceptance,
+        is_small=chunk.is_small,
     )
 
 

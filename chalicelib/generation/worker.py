@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from chalicelib.core import clock, packing, queues
@@ -64,11 +64,11 @@ def generate(message: Received, reports: Reports | None = None) -> None:
     """
     make = generate_chunk_apart if is_suspect(message) else generate_chunk
     if chunk := _read(message):
-        _finish(chunk, make(chunk, clock.now_ms()), reports or Reports(), make)
+        _begin_and_hand_on(chunk, make(chunk, clock.now_ms()), reports or Reports(), make)
 
 
 def is_suspect(message: Received) -> bool:
-    """Tell whether two workers may have died of a message, which are all that tell nothing of it.
+    """Tell whether two workers may have died of a message: a worker that only failed says so.
 
     Its mail is generated in a process that may die, message by message.
     """
@@ -97,12 +97,12 @@ def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
         return failures.messages
     reports = GroupReports(len(works))
 
-    def finish(message: Received, chunk: Chunk, generated_chunk: GeneratedChunk) -> None:
+    def hand_on(message: Received, chunk: Chunk, generated_chunk: GeneratedChunk) -> None:
         with failures.of(message), reports.membership() as own_reports:
-            _finish(chunk, generated_chunk, own_reports)
+            _begin_and_hand_on(chunk, generated_chunk, own_reports)
 
     with ThreadPoolExecutor(len(works), thread_name_prefix="small-send") as threads:
-        for each in [threads.submit(finish, *work) for work in works]:
+        for each in [threads.submit(hand_on, *work) for work in works]:
             each.result()
     return failures.messages
 
@@ -132,38 +132,49 @@ def _read(message: Received) -> Chunk | None:
         return None
 
 
-def _finish(
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A chunk whose work unit has begun, as it was generated for that unit."""
+
+    chunk: Chunk
+    generated_chunk: GeneratedChunk
+    generation: Generation
+
+
+def _begin_and_hand_on(
     chunk: Chunk,
     generated_chunk: GeneratedChunk,
     reports: Reports,
     make: GenerateChunk = generate_chunk,
 ) -> None:
-    """Begin the unit of a chunk that was generated, and hand on its messages and events.
+    """Begin the unit of a chunk that was generated, then hand on its messages and events.
 
     ``make`` generates it again, where an earlier worker has begun to.
     """
     try:
-        _begin(chunk, generated_chunk, reports, make)
+        begun = _begin(chunk, generated_chunk, make)
     except BegunEarlier:
         chunk = replace(chunk, unit=chunk.unit.as_chunk)
-        _begin(chunk, make(chunk, clock.now_ms()), reports, make)
+        begun = _begin(chunk, make(chunk, clock.now_ms()), make)
+    if begun:
+        _hand_on(begun, reports)
 
 
-def _begin(
-    chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports, make: GenerateChunk
-) -> None:
+def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, make: GenerateChunk) -> _Begun | None:
+    """Record that the unit of a chunk begins; ``None`` if it has been delivered."""
     generation = _record_generation(chunk, generated_chunk)
     if generation is None:
-        return  # it has been delivered
-    was_sent = generation.lease is not None and generation.lease.status is LeaseStatus.TAKEN_OVER
-    if was_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
+        return None
+    lease = generation.lease
+    may_be_sent = lease is not None and lease.status is LeaseStatus.TAKEN_OVER
+    if may_be_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
         # An earlier worker began this unit and died: its time is that of the messages
         generated_chunk = make(
             chunk,
             generation.injected_ms,
-            attempted=cache(lambda: {0} if was_sent else attempted_messages(chunk.unit)),
+            attempted=cache(lambda: {0} if may_be_sent else attempted_messages(chunk.unit)),
         )
-    _hand_on(chunk, generated_chunk, generation, reports)
+    return _Begun(chunk, generated_chunk, generation)
 
 
 def read_chunk(message: Received) -> Chunk:
@@ -172,14 +183,14 @@ def read_chunk(message: Received) -> Chunk:
     _, (recipients, *inside) = packing.unpack(message.payload())
     transmission_id = head["transmission"]
     chunk_recipients = split(recipients)
-    is_only = bool(inside)  # the transmission comes with its only chunk
-    is_single = is_only and len(chunk_recipients) == 1
+    is_small = bool(inside)  # the transmission comes with its only chunk
+    is_single = is_small and len(chunk_recipients) == 1
     return Chunk(
         WorkUnit(transmission_id, SINGLE if is_single else str(head["chunk"])),
         unpack(inside[0]) if inside else transmissions.get_submitted(transmission_id),
         head["first_index"],
         chunk_recipients,
-        is_only,
+        is_small,
     )
 
 
@@ -205,7 +216,7 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     return work_units.record_generation(
         chunk.unit,
         batch.injected_ms,
-        to_deliver=chunk.is_only and delivery_queues.delivers_at_once(first_container(batch)),
+        to_deliver=chunk.is_small and delivery_queues.delivers_at_once(first_container(batch)),
         context=context,
     )
 
@@ -216,19 +227,17 @@ def _context_of(message: FinishedMessage) -> Event:
     return message.event | ({"list_id": list_id} if list_id else {})
 
 
-def _hand_on(
-    chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation, reports: Reports
-) -> None:
-    """Hand the messages to delivery and the events to recording."""
-    batch = generated_chunk.delivery_batch
-    _sample_messages(chunk, batch.messages)
-    stream.emit(generated_chunk.events)
+def _hand_on(begun: _Begun, reports: Reports) -> None:
+    """Queue the events, then deliver the messages where the lease is here, or queue them too."""
+    batch, generation = begun.generated_chunk.delivery_batch, begun.generation
+    _sample_messages(begun.chunk, batch.messages)
+    stream.emit(begun.generated_chunk.events)
     if batch.messages and generation.lease:
         deliver_at_once(batch, generation.lease, reports, generation.record)
     elif batch.messages:
         delivery_batch.queue(batch, first_container(batch))
     else:
-        work_units.complete(chunk.unit, counts=batch.counts)
+        work_units.complete(begun.chunk.unit, counts=batch.counts)
 
 
 def _sample_messages(chunk: Chunk, messages: Sequence[FinishedMessage]) -> None:

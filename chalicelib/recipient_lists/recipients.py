@@ -102,7 +102,7 @@ class Refusals:
         return list(fitting(self.errors[:most]))
 
 
-def sort_recipients(recipients: list[Any]) -> SortedRecipients:
+def check_recipients(recipients: list[Any]) -> SortedRecipients:
     """Check every recipient; raises 400 with code 5002 if none is good."""
     refusals = Refusals()
     accepted = list(good_recipients(recipients, refusals))

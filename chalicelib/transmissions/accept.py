@@ -12,7 +12,7 @@ from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, ids
 from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
-from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
+from chalicelib.recipient_lists.recipients import Refusals, check_recipients
 from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
 from chalicelib.transmissions.model import Transmission
@@ -30,8 +30,8 @@ from chalicelib.transmissions.sender import (
     check_options,
     check_sandbox,
     find_sender,
-    follow_key,
     from_domain,
+    prefetch_with_key,
 )
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
@@ -62,7 +62,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     try:
         recipients, refusals = _find_recipients(transmission, request)
         sender = _find_sender(transmission, content)
-        follow_key(caller.key_id, sender)
+        prefetch_with_key(caller.key_id, sender)
         allowance = sender.allowance(transmission)
         _check_allowance(allowance, transmission, recipients.count)
         transmission = check_options(transmission, sender)
@@ -106,7 +106,7 @@ def _ab_test_recipient(request: TransmissionRequest) -> str:
         return ""
     if isinstance(request.recipients, StoredList) or len(request.recipients) != 1:
         raise bad_format("an A/B test is sent to a single recipient")
-    return decode(sort_recipients(request.recipients).accepted[0])["email"]
+    return decode(check_recipients(request.recipients).accepted[0])["email"]
 
 
 def _find_recipients(
@@ -116,7 +116,7 @@ def _find_recipients(
     if isinstance(request.recipients, StoredList):
         recipient_list = lease_list(transmission, request.recipients.list_id)
         return ListRecipients(recipient_list), Refusals()
-    recipients = sort_recipients(request.recipients)
+    recipients = check_recipients(request.recipients)
     return RequestRecipients(recipients.accepted), recipients.refusals
 
 

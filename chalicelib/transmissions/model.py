@@ -28,6 +28,10 @@ SUCCESS = "Success"
 CANCELLED = "Canceled"
 
 
+#: names of fields → those under which they are stored
+_FORMER_NAMES = {"leases": "uses", "counts_at_acceptance": "is_counted"}
+
+
 @dataclass(frozen=True, slots=True)
 class Transmission:
     """One transmission.
@@ -41,7 +45,7 @@ class Transmission:
     ``shares_template``: a subaccount sends a template that the primary account shares.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
     ``leases`` names the stored template and list on which the transmission has leases.
-    ``is_counted``: its recipients were counted in the account's usage when it was accepted, as
+    ``counts_at_acceptance``: its recipients counted in the account's usage when it was accepted, as
     older versions always did; otherwise the first event of each recipient counts.
     """
 
@@ -71,7 +75,7 @@ class Transmission:
     start_ms: int = 0
     refusal: Json = field(default_factory=dict)
     leases: Json = field(default_factory=dict)
-    is_counted: bool = True
+    counts_at_acceptance: bool = True
 
     @property
     def scope(self) -> Scope:
@@ -123,7 +127,8 @@ class Transmission:
     def pack(self) -> bytes:
         """Return the whole transmission as bytes."""
         head = {name: getattr(self, name) for name in self.__slots__ if name != "raw"}
-        head["uses"] = head.pop("leases")
+        for name, former in _FORMER_NAMES.items():
+            head[former] = head.pop(name)
         return packing.pack(head, [self.raw])
 
 
@@ -139,5 +144,7 @@ def visible_state(state: str, chunks: int, generated_chunks: int) -> str:
 def unpack(data: bytes) -> Transmission:
     """Return the transmission that :meth:`Transmission.pack` returned as bytes."""
     head, (raw,) = packing.unpack(data)
-    head["leases"] = head.pop("uses", {})
+    for name, former in _FORMER_NAMES.items():
+        if former in head:
+            head[name] = head.pop(former)
     return Transmission(**head, raw=raw)

@@ -114,7 +114,7 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     return Sender(account, subaccount, sending_domain, fleet, allowance)
 
 
-def follow_key(key_id: str, sender: Sender) -> None:
+def prefetch_with_key(key_id: str, sender: Sender) -> None:
     """Let the next read of an API key also read what its sender needed this time."""
     account, subaccount, domain = sender.account, sender.subaccount, sender.domain
     owner = account.customer_id, subaccount.id if subaccount else None

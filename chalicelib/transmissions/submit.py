@@ -54,7 +54,7 @@ def submit(transmission: Transmission, recipients: Recipients, allowance: Allowa
     The recipients count against ``allowance``, which raises 420 when they are too many. Raises 503
     when several chunks took too long to be queued; none of them will be sent.
     """
-    transmission = replace(transmission, is_counted=allowance.counts_at_acceptance)
+    transmission = replace(transmission, counts_at_acceptance=allowance.counts_at_acceptance)
     if transmission.start_ms or recipients.list_ref:
         _submit_for_start(transmission, recipients, allowance)
     else:
@@ -118,8 +118,8 @@ def _submit_now(transmission: Transmission, recipients: Recipients, allowance: A
     record = NewRecord(transmission, data, state, recipients.count, size)
     first = transmissions.put(record, allowance)
     size = first.chunk_size
-    if first.is_counted != transmission.is_counted:
-        transmission = replace(transmission, is_counted=first.is_counted)
+    if first.counts_at_acceptance != transmission.counts_at_acceptance:
+        transmission = replace(transmission, counts_at_acceptance=first.counts_at_acceptance)
         data = transmission.pack()
     if state == SUBMITTED and recipients.count <= size:
         _queue_only_chunk(transmission, recipients, size, data)

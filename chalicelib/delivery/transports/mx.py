@@ -83,14 +83,14 @@ class _UnknownRecords(SessionFailed):
 class _Demands:
     """What the recipient's domain demands of its hosts, by MTA-STS and by DANE.
 
-    Of a policy that is not enforced nothing is demanded. ``is_counted`` says that TLS reports tell
+    Of a policy that is not enforced nothing is demanded. ``is_reported`` says that TLS reports tell
     of the sessions: those that carry such reports would always make another one.
     """
 
     domain: str
     sts: Policy | Unavailable | None
     records: DomainRecords
-    is_counted: bool = True
+    is_reported: bool = True
 
     @property
     def policy(self) -> Policy | None:
@@ -195,7 +195,7 @@ class MxTransport:
     def _demands(self, domain: str, *, is_tls_report: bool) -> _Demands:
         """Return what a domain demands; nothing of a report about how that fails."""
         if is_tls_report:
-            return _Demands(domain, None, NOTHING, is_counted=False)
+            return _Demands(domain, None, NOTHING, is_reported=False)
         return _Demands(domain, self._policy_of(domain), self._records_of(domain))
 
     def close(self) -> None:
@@ -235,7 +235,7 @@ class MxTransport:
         return session
 
     def _count(self, demands: _Demands, kind: str, host: str = "", sending_ip: str = "") -> None:
-        if demands.is_counted:
+        if demands.is_reported:
             self._observe(demands.result(kind, host, sending_ip))
 
     def _tested(

@@ -102,11 +102,11 @@ class NewRecord:
 class Stored:
     """What the request that stored a transmission decided: later ones repeat it.
 
-    ``is_counted`` says whether its recipients were counted with it.
+    ``counts_at_acceptance`` says whether its recipients were counted with it.
     """
 
     chunk_size: int
-    is_counted: bool
+    counts_at_acceptance: bool
 
 
 def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) -> Stored:
@@ -127,7 +127,7 @@ def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) ->
         if earlier is None:
             raise
         return Stored(earlier["chunk_size"], earlier.get("counted", True))
-    return Stored(new.chunk_size, new.transmission.is_counted)
+    return Stored(new.chunk_size, new.transmission.counts_at_acceptance)
 
 
 def exists(transmission_id: str) -> bool:
@@ -178,7 +178,7 @@ def cancel(transmission: Transmission, recipients: int) -> bool:
     try:
         if transmission.is_sandbox:
             sandbox.give_back(transmission.account_id, recipients, [change])
-        elif not transmission.is_counted:
+        elif not transmission.counts_at_acceptance:
             dynamo.transact([change])
         else:
             counted_at = transmission.created_ms / 1000
@@ -295,7 +295,7 @@ def _to_item(new: NewRecord) -> Item:
         "recipients": new.recipients,
         "chunks": -(-new.recipients // new.chunk_size),
         "chunk_size": new.chunk_size,
-        "counted": transmission.is_counted,
+        "counted": transmission.counts_at_acceptance,
         "list_ref": new.list_ref or {},
         "created_ms": transmission.created_ms,
         "expires": int(clock.now()) + RETENTION,

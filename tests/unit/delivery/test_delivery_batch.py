@@ -30,7 +30,7 @@ BATCHES = st.builds(
     messages=st.lists(MESSAGES, max_size=4),
     failed=st.integers(0, 100),
     suppressed=st.integers(0, 100),
-    counts_in_usage=st.booleans(),
+    counts_at_acceptance=st.booleans(),
 )
 
 

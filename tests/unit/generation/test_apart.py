@@ -79,10 +79,10 @@ def test_a_message_of_which_its_process_dies_fails_and_the_others_are_generated(
     children: type[InThisProcess],
 ) -> None:
     children.deadly = ("r1@example.test",)
-    generated_chunk = generate_chunk_apart(chunk_of(3, is_counted=False), CREATED)
+    generated_chunk = generate_chunk_apart(chunk_of(3, counts_at_acceptance=False), CREATED)
     batch = generated_chunk.delivery_batch
     assert [message.index for message in batch.messages] == [0, 2]
-    assert (batch.failed, batch.counts_in_usage) == (1, True)
+    assert (batch.failed, batch.counts_at_acceptance) == (1, False)
     (event,) = generated_chunk.events
     assert event["type"] == "generation_failure"
     assert event["rcpt_to"] == "r1@example.test"

@@ -12,10 +12,10 @@ from chalicelib.core.settings import settings
 from chalicelib.recipient_lists import recipients
 from chalicelib.recipient_lists.recipients import (
     Refusals,
+    check_recipients,
     good_recipients,
     read_recipient,
     request_form,
-    sort_recipients,
 )
 from tests.unit.refusals import refusal
 
@@ -208,7 +208,7 @@ def test_the_limits_of_data_are_exact(field: str, most: int) -> None:
 
 def test_a_bad_recipient_stops_only_itself() -> None:
     good, bad = {"address": "a@b.test"}, {"address": "nobody"}
-    sorted_recipients = sort_recipients([bad, good, {}, good])
+    sorted_recipients = check_recipients([bad, good, {}, good])
     assert [json.loads(each)["email"] for each in sorted_recipients.accepted] == ["a@b.test"] * 2
     assert [error["code"] for error in sorted_recipients.refusals.errors] == ["1300", "1400"]
     assert sorted_recipients.refusals.count == 2
@@ -219,19 +219,19 @@ def test_a_bad_recipient_stops_only_itself() -> None:
 @pytest.mark.parametrize("given_list", [[], [{}], [{"address": "nobody"}] * 3])
 def test_a_request_without_a_good_recipient_is_refused(given_list: list[Any]) -> None:
     with pytest.raises(ServiceError) as refusal:
-        sort_recipients(given_list)
+        check_recipients(given_list)
     assert (refusal.value.status, refusal.value.errors[0]["code"]) == (400, "5002")
 
 
 def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
     with pytest.raises(ServiceError, match="'nobody' is not a valid email address"):
-        sort_recipients([{}, {"address": "nobody"}])
+        check_recipients([{}, {"address": "nobody"}])
     with pytest.raises(ServiceError, match="recipients is empty"):
-        sort_recipients([])
+        check_recipients([])
 
 
 def test_errors_show_only_the_beginning_of_a_long_address() -> None:
-    sorted_recipients = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
+    sorted_recipients = check_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
     assert len(sorted_recipients.refusals.errors[0]["description"]) < 400
 
 
@@ -275,7 +275,7 @@ def test_no_more_errors_are_shown_than_a_reply_has_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bad = [{"address": 'é"' * 100 + str(number)} for number in range(40)]
-    refusals = sort_recipients([{"address": "a@b.test"}, *bad]).refusals
+    refusals = check_recipients([{"address": "a@b.test"}, *bad]).refusals
     assert refusals.first(1_000_000) == refusals.errors
     assert refusals.first(3) == refusals.errors[:3]
     monkeypatch.setenv("MAX_REPLY_BYTES", "20000")

@@ -106,7 +106,7 @@ def test_the_only_chunk_of_a_transmission_that_starts_later_goes_ahead_too() -> 
     queue_chunks(make_transmission(), recipients(3), 3)
     assert queued("generation") == []
     (message,) = [queues.read(body) for body in queued("small-sends")]
-    assert read_chunk(message).is_only
+    assert read_chunk(message).is_small
 
 
 @pytest.mark.usefixtures("chunks_of_two")
@@ -247,7 +247,8 @@ class TestRepeating:
                 transmission = make_transmission(id=f"19193000000000000{number}")
                 submit(transmission, recipients(count), allowance)
         are_counted = {
-            (each.unit.transmission_id[-1], each.transmission.is_counted) for each in chunks()
+            (each.unit.transmission_id[-1], each.transmission.counts_at_acceptance)
+            for each in chunks()
         }
         assert are_counted == {("0", True), ("1", False)}
         assert usage.get(1)[0].day == count
