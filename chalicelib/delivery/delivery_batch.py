@@ -40,8 +40,8 @@ class DeliveryBatch:
     share; ``failed`` counts the recipients of the chunk for whom no message could be generated,
     ``suppressed`` those whose message is not sent because they are on the suppression list.
     Unless it ``counts_at_acceptance``, the recipients' first events count in the account's usage;
-    Unless it ``counts_at_acceptance``, the recipients' first events count in the account's usage;
-    the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
+    ``is_small`` says that they are all recipients of their transmission. A batch that is held back
+    has the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
     generated, and why they wait.
     """
 
