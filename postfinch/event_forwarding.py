@@ -64,7 +64,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ForwardedBatch:
     """A batch to post; it has the same id at each attempt."""
 
     id: str
@@ -87,7 +87,7 @@ class Source:
         self.progress = progress
         self._keys = _keys(api)
 
-    def poll(self) -> Iterator[Batch]:
+    def poll(self) -> Iterator[ForwardedBatch]:
         """Yield batches of the events that are new; call :meth:`done` with each that was taken."""
         now = time.time()
         progress = self.progress
@@ -96,7 +96,7 @@ class Source:
             start = max(progress.start, progress.until - OVERLAP)
             events = self._new_events(start, max(start, end))
             for index in range(0, len(events), _BATCH):
-                yield Batch(str(uuid.uuid4()), events[index : index + _BATCH])
+                yield ForwardedBatch(str(uuid.uuid4()), events[index : index + _BATCH])
             progress.until = max(progress.until, end)
             oldest = progress.until - OVERLAP
             progress.event_ids = {
@@ -105,12 +105,12 @@ class Source:
             if end >= now:
                 return
 
-    def done(self, batch: Batch) -> None:
+    def done(self, batch: ForwardedBatch) -> None:
         """Note that the events of a batch are posted."""
         times = {event["event_id"]: _seconds(event) for event in batch.events}
         self.progress.event_ids |= times
 
-    def body(self, batch: Batch) -> bytes:
+    def body(self, batch: ForwardedBatch) -> bytes:
         """Return the body of a POST."""
         elements = [self._element(event) for event in batch.events]
         return json.dumps(elements, separators=(",", ":")).encode()

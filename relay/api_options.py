@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from chalicelib.core.addresses import Mailbox, is_address
-from relay.errors import Refused
+from relay.errors import PermanentRefusal
 
 T = TypeVar("T")
 
@@ -72,9 +72,9 @@ def read_api_options(fields: Mapping[str, Any]) -> ApiOptions:
     )
 
 
-def refused(reason: str) -> Refused:
+def refused(reason: str) -> PermanentRefusal:
     """Return the refusal of a message for its API header."""
-    return Refused(550, "5.6.0", f"API header: {reason}")
+    return PermanentRefusal(550, "5.6.0", f"API header: {reason}")
 
 
 def _typed(fields: Mapping[str, Any], name: str, kind: type[T], label: str = "") -> T | None:

@@ -20,7 +20,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class SubmittedEnvelope:
     """A message as received.
 
     `mail_from` is empty for the null reverse-path. `data` has CRLF line ends only, without
@@ -44,12 +44,12 @@ class Authenticator(Protocol):
 class Acceptor(Protocol):
     """Takes the messages of senders who logged in."""
 
-    def accept(self, identity: Identity, envelope: Envelope) -> str:
+    def accept(self, identity: Identity, envelope: SubmittedEnvelope) -> str:
         """Return the id of the message when it is stored; raises Refused or Unavailable."""
 
 
 class InboundAcceptor(Protocol):
     """Takes the reports that come back to the service's own addresses."""
 
-    def accept(self, envelope: Envelope) -> str:
+    def accept(self, envelope: SubmittedEnvelope) -> str:
         """Return the id of the message when it is stored; raises Refused or Unavailable."""

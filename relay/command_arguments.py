@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from relay import replies
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
 _QUOTED = r'"(?:[^"\\\x00-\x1f\x7f]|\\[\x20-\x7e])*"'
@@ -55,19 +55,19 @@ def parse_mail(argument: str) -> MailCommand:
         name, _, value = parameter.partition("=")
         name = name.upper()
         if name in names:
-            raise Refusal(replies.BAD_PARAMETER)
+            raise SmtpRefusal(replies.BAD_PARAMETER)
         names.add(name)
         if name == "SIZE":
             size = _size(value)
         elif name == "BODY":
             if value.upper() not in ("7BIT", "8BITMIME"):
-                raise Refusal(replies.BAD_PARAMETER)
+                raise SmtpRefusal(replies.BAD_PARAMETER)
         elif name == "SMTPUTF8":
             if "=" in parameter:
-                raise Refusal(replies.BAD_PARAMETER)
+                raise SmtpRefusal(replies.BAD_PARAMETER)
             smtp_utf8 = True
         elif name != "AUTH" or not value:
-            raise Refusal(replies.UNKNOWN_PARAMETER)
+            raise SmtpRefusal(replies.UNKNOWN_PARAMETER)
     if mail_from:
         _check_mailbox(mail_from, smtp_utf8)
     return MailCommand(mail_from, size, smtp_utf8)
@@ -80,7 +80,7 @@ def parse_recipient(argument: str, smtp_utf8: bool) -> str:
     """
     recipient, rest = _path(argument, "TO:", replies.RCPT_SYNTAX)
     if rest:
-        raise Refusal(replies.UNKNOWN_PARAMETER)
+        raise SmtpRefusal(replies.UNKNOWN_PARAMETER)
     if recipient.lower() != "postmaster":
         _check_mailbox(recipient, smtp_utf8)
     return recipient
@@ -88,25 +88,25 @@ def parse_recipient(argument: str, smtp_utf8: bool) -> str:
 
 def _path(argument: str, keyword: str, syntax: replies.Reply) -> tuple[str, str]:
     if argument[: len(keyword)].upper() != keyword:
-        raise Refusal(syntax)
+        raise SmtpRefusal(syntax)
     text = argument[len(keyword) :].lstrip(" ")
     match = _PATH.match(text)
     if match is None:
-        raise Refusal(syntax)
+        raise SmtpRefusal(syntax)
     rest = text[match.end() :]
     if rest and not rest.startswith(" "):
-        raise Refusal(syntax)
+        raise SmtpRefusal(syntax)
     return match[1], rest.strip(" ")
 
 
 def _check_mailbox(address: str, smtp_utf8: bool) -> None:
     if not is_mailbox(address):
-        raise Refusal(replies.BAD_ADDRESS)
+        raise SmtpRefusal(replies.BAD_ADDRESS)
     if not smtp_utf8 and not address.isascii():
-        raise Refusal(replies.UTF8_NOT_DECLARED)
+        raise SmtpRefusal(replies.UTF8_NOT_DECLARED)
 
 
 def _size(value: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > _MAX_SIZE_DIGITS:
-        raise Refusal(replies.BAD_PARAMETER)
+        raise SmtpRefusal(replies.BAD_PARAMETER)
     return int(value)

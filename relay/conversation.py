@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from relay import replies
 from relay.connection import ClientGone, Connection
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.replies import Reply
 from relay.server_context import ServerContext
 
@@ -70,10 +70,10 @@ class Conversation(Connection):
         self._in_service_call = True
         try:
             return await self.loop.run_in_executor(self.context.workers, call, *arguments)
-        except Refusal:
+        except SmtpRefusal:
             raise
         except Exception as error:
-            raise Refusal(replies.fault(self._write_fault(error))) from error
+            raise SmtpRefusal(replies.fault(self._write_fault(error))) from error
         finally:
             self._in_service_call = False
 
@@ -96,7 +96,7 @@ class Conversation(Connection):
         while not self.closing:
             try:
                 await self.serve(await self._next_command())
-            except Refusal as refusal:
+            except SmtpRefusal as refusal:
                 self._refuse(refusal.reply)
             if self._given_up or (self._finishing and self.between_messages()):
                 self.close_with(replies.SHUTTING_DOWN)

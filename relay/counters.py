@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from chalicelib.core import logs
-from relay.backend import Envelope
+from relay.backend import SubmittedEnvelope
 from relay.replies import Reply
 
 logger = logging.getLogger("relay")
@@ -46,7 +46,7 @@ class Counters(Totals):
     _last_written: Totals = field(default_factory=Totals)
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_TIMES))
 
-    def accepted(self, message_id: str, envelope: Envelope, seconds: float) -> None:
+    def accepted(self, message_id: str, envelope: SubmittedEnvelope, seconds: float) -> None:
         """Count and log a message that was stored."""
         recipients, octets = len(envelope.recipients), len(envelope.data)
         self.messages_accepted += 1

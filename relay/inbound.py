@@ -8,8 +8,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain_reports.receipt import NotVerifiable
 from chalicelib.inbound import accept
-from relay.backend import Envelope
-from relay.errors import Refused, Unavailable
+from relay.backend import SubmittedEnvelope
+from relay.errors import PermanentRefusal, RelayUnavailable
 
 _log = logging.getLogger(__name__)
 
@@ -22,29 +22,29 @@ class ReportAcceptor:
     """Makes events of reports about messages that this service sent."""
 
     def is_served(self, recipient: str) -> bool:
-        """Tell whether the domain is served; raises ``Refused`` for an unknown address."""
+        """Tell whether the domain is served; raises ``PermanentRefusal`` for an unknown address."""
         try:
             accept.check_recipient(recipient)
         except accept.NoSuchAddress:
-            raise Refused(*_NO_ADDRESS) from None
+            raise PermanentRefusal(*_NO_ADDRESS) from None
         except accept.NotServed:
             return False
         except (BotoCoreError, ClientError):
             raise _unavailable() from None
         return True
 
-    def accept(self, envelope: Envelope) -> str:
-        """Return the events' ids when they are queued; raises ``Refused``, ``Unavailable``."""
+    def accept(self, envelope: SubmittedEnvelope) -> str:
+        """Return the events' ids when they are queued; raises `SmtpRefusal` otherwise."""
         try:
             return accept.accept(envelope.mail_from, envelope.recipients, envelope.data)
         except accept.UnknownMessage:
-            raise Refused(*_NO_MESSAGE) from None
+            raise PermanentRefusal(*_NO_MESSAGE) from None
         except NotVerifiable:
-            raise Refused(*_NO_KEY) from None
+            raise PermanentRefusal(*_NO_KEY) from None
         except (BotoCoreError, ClientError):
             raise _unavailable() from None
 
 
-def _unavailable() -> Unavailable:
+def _unavailable() -> RelayUnavailable:
     _log.exception("the cloud could not be reached")
-    return Unavailable()
+    return RelayUnavailable()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from relay import replies
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 
 _CR = 0x0D
 # Octets of a refused line that are skipped before the connection is closed.
@@ -65,22 +65,22 @@ class InputBuffer:
         if self._skipping and not self._skipped_to_end():
             return None
         if _HTTP_REQUEST.match(self._octets):
-            raise Refusal(replies.HTTP_REQUEST)
+            raise SmtpRefusal(replies.HTTP_REQUEST)
         end = self._octets.find(b"\n")
         if end < 0 and len(self._octets) <= limit:
             return None
         if end < 0 or end >= limit:
             self._skipping = True
-            raise Refusal(replies.COMMAND_TOO_LONG)
+            raise SmtpRefusal(replies.COMMAND_TOO_LONG)
         if end == 0 or self._octets[end - 1] != _CR:
             # Refused at once, before its CRLF: a client that only sends LF would wait for ever.
             del self._octets[: end + 1]
             self._skipping = True
-            raise Refusal(replies.BAD_LINE)
+            raise SmtpRefusal(replies.BAD_LINE)
         line = bytes(self._octets[: end - 1])
         del self._octets[: end + 1]
         if b"\r" in line or b"\0" in line:
-            raise Refusal(replies.BAD_LINE)
+            raise SmtpRefusal(replies.BAD_LINE)
         return line
 
     def _skipped_to_end(self) -> bool:
@@ -95,5 +95,5 @@ class InputBuffer:
         del self._octets[:dropped]
         self._skipped += dropped
         if self._skipped > _MAX_SKIPPED:
-            raise Refusal(replies.ENDLESS_LINE)
+            raise SmtpRefusal(replies.ENDLESS_LINE)
         return False

@@ -16,7 +16,7 @@ from base64 import b64decode
 from dataclasses import dataclass, field
 
 from relay import replies
-from relay.errors import LoginRefused, Refusal
+from relay.errors import LoginRefused, SmtpRefusal
 
 USERNAME = "SMTP_Injection"
 SUBACCOUNT_HEADERS = ("X-SVC-SUBACCOUNT", "X-MSYS-SUBACCOUNT")
@@ -36,13 +36,13 @@ class Login:
 def decode_response(encoded: str) -> bytes:
     """Decode a client's base64 response; `=` is an empty one, `*` cancels (RFC 4954 4)."""
     if encoded == "*":
-        raise Refusal(replies.LOGIN_ABORTED)
+        raise SmtpRefusal(replies.LOGIN_ABORTED)
     if encoded == "=":
         return b""
     try:
         return b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise Refusal(replies.LOGIN_NOT_BASE64) from None
+        raise SmtpRefusal(replies.LOGIN_NOT_BASE64) from None
 
 
 def login_of_plain(response: bytes) -> Login:

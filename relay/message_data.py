@@ -9,7 +9,7 @@ command. All searches run over whole chunks, never line by line. No I/O happens 
 from __future__ import annotations
 
 from relay import replies
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.replies import Reply
 
 _END = b"\r\n.\r\n"
@@ -50,9 +50,9 @@ class MessageData:
         Call it once: it releases the parts, so that a large message is not in memory twice.
         """
         if self._size > self._max_octets:
-            raise Refusal(replies.MESSAGE_TOO_BIG)
+            raise SmtpRefusal(replies.MESSAGE_TOO_BIG)
         if self._refusal is not None:
-            raise Refusal(self._refusal)
+            raise SmtpRefusal(self._refusal)
         parts, self._parts = self._parts, []
         return b"".join(parts)
 

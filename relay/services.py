@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from chalicelib.core.addresses import is_address
 from relay import replies
-from relay.backend import Acceptor, Authenticator, Envelope, Identity, InboundAcceptor
-from relay.errors import LoginRefused, Refusal
+from relay.backend import Acceptor, Authenticator, Identity, InboundAcceptor, SubmittedEnvelope
+from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
 
 RunBlocking = Callable[..., Awaitable[Any]]
@@ -38,7 +38,7 @@ class Service(Protocol):
         """Raise Refusal if the service takes no mail for the recipient."""
 
     async def accept(
-        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Store the message and return its id."""
 
@@ -71,12 +71,12 @@ class Submission:
     ) -> None:
         """Refuse to relay without a login, and refuse an invalid address."""
         if identity is None:
-            raise Refusal(replies.RELAYING_DENIED)
+            raise SmtpRefusal(replies.RELAYING_DENIED)
         if not is_address(recipient):
-            raise Refusal(replies.BAD_ADDRESS)
+            raise SmtpRefusal(replies.BAD_ADDRESS)
 
     async def accept(
-        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Pass the message to the acceptor."""
         return await run_blocking(self.acceptor.accept, identity, envelope)
@@ -108,10 +108,10 @@ class Inbound:
     ) -> None:
         """Refuse an address that is not the service's own."""
         if not await run_blocking(self.is_served, recipient):
-            raise Refusal(replies.RELAYING_DENIED)
+            raise SmtpRefusal(replies.RELAYING_DENIED)
 
     async def accept(
-        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Pass the message to the acceptor."""
         return await run_blocking(self.acceptor.accept, envelope)

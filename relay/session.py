@@ -12,10 +12,10 @@ import time
 from typing import NoReturn
 
 from relay import login, replies
-from relay.backend import Envelope, Identity
+from relay.backend import Identity, SubmittedEnvelope
 from relay.command_arguments import parse_mail, parse_recipient
 from relay.conversation import Conversation
-from relay.errors import LoginRefused, Refusal
+from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
 from relay.message_data import MessageData
 
@@ -35,10 +35,10 @@ class RelaySession(Conversation):
         try:
             verb, _, argument = line.decode().partition(" ")
         except UnicodeDecodeError:
-            raise Refusal(replies.NOT_UTF8) from None
+            raise SmtpRefusal(replies.NOT_UTF8) from None
         command = self._smtp_methods.get(verb.upper())
         if command is None:
-            raise Refusal(replies.UNKNOWN_COMMAND)
+            raise SmtpRefusal(replies.UNKNOWN_COMMAND)
         await command(argument.strip(" "))
 
     def between_messages(self) -> bool:
@@ -59,7 +59,7 @@ class RelaySession(Conversation):
 
     def _begin(self, client_name: str, *, extended: bool) -> None:
         if not client_name:
-            raise Refusal(replies.HOSTNAME_NEEDED)
+            raise SmtpRefusal(replies.HOSTNAME_NEEDED)
         self._set_rset_state()
         self.session.host_name = client_name
         self.session.extended_smtp = extended
@@ -84,9 +84,9 @@ class RelaySession(Conversation):
         """Change to TLS and forget what the client said before (RFC 3207 4.2)."""
         _no_argument(argument)
         if self.tls_active:
-            raise Refusal(replies.TLS_ACTIVE)
+            raise SmtpRefusal(replies.TLS_ACTIVE)
         if self.context.tls is None:
-            raise Refusal(replies.TLS_UNAVAILABLE)
+            raise SmtpRefusal(replies.TLS_UNAVAILABLE)
         self.reply(replies.START_TLS)
         await self.start_tls()
         self._set_rset_state()
@@ -99,15 +99,15 @@ class RelaySession(Conversation):
     async def smtp_AUTH(self, argument: str) -> None:
         """Log in by LOGIN or PLAIN, each with or without an initial response."""
         if not self.context.service.takes_logins:
-            raise Refusal(replies.NOT_IMPLEMENTED)
+            raise SmtpRefusal(replies.NOT_IMPLEMENTED)
         if not self.session.extended_smtp:
-            raise Refusal(replies.EHLO_FIRST)
+            raise SmtpRefusal(replies.EHLO_FIRST)
         if not self._login_allowed():
-            raise Refusal(replies.LOGIN_NEEDS_TLS)
+            raise SmtpRefusal(replies.LOGIN_NEEDS_TLS)
         if self.identity is not None:
-            raise Refusal(replies.LOGIN_DONE)
+            raise SmtpRefusal(replies.LOGIN_DONE)
         if not self.between_messages():
-            raise Refusal(replies.MAIL_REPEATED)
+            raise SmtpRefusal(replies.MAIL_REPEATED)
         mechanism, _, initial = argument.partition(" ")
         credentials = None
         try:
@@ -130,7 +130,7 @@ class RelaySession(Conversation):
         if count < config.max_failed_logins or self.failed_logins < config.min_failed_logins:
             raise refusal
         self.reply(refusal.reply)
-        raise Refusal(replies.TOO_MANY_FAILED_LOGINS)
+        raise SmtpRefusal(replies.TOO_MANY_FAILED_LOGINS)
 
     def _login_allowed(self) -> bool:
         return self.tls_active or not self.config.require_tls
@@ -142,7 +142,7 @@ class RelaySession(Conversation):
             username = await self._response(initial, _USERNAME_PROMPT)
             password = await self._response(None, _PASSWORD_PROMPT)
             return login.login_of(username, password)
-        raise Refusal(replies.LOGIN_MECHANISM)
+        raise SmtpRefusal(replies.LOGIN_MECHANISM)
 
     async def _response(self, initial: str | None, prompt: str) -> bytes:
         """Return the initial response, or prompt for one."""
@@ -156,14 +156,14 @@ class RelaySession(Conversation):
     async def smtp_MAIL(self, argument: str) -> None:
         """Start a message."""
         if not self.session.host_name:
-            raise Refusal(replies.EHLO_FIRST)
+            raise SmtpRefusal(replies.EHLO_FIRST)
         if not self.between_messages():
-            raise Refusal(replies.MAIL_REPEATED)
+            raise SmtpRefusal(replies.MAIL_REPEATED)
         if self.messages >= self.config.max_messages:
-            raise Refusal(replies.TOO_MANY_MESSAGES)
+            raise SmtpRefusal(replies.TOO_MANY_MESSAGES)
         mail = parse_mail(argument)
         if mail.size > self.config.max_message:
-            raise Refusal(replies.MESSAGE_TOO_BIG)
+            raise SmtpRefusal(replies.MESSAGE_TOO_BIG)
         self.envelope.mail_from = mail.mail_from
         self.envelope.smtp_utf8 = mail.smtp_utf8
         self.reply(replies.SENDER_OK)
@@ -171,9 +171,9 @@ class RelaySession(Conversation):
     async def smtp_RCPT(self, argument: str) -> None:
         """Add a recipient."""
         if self.between_messages():
-            raise Refusal(replies.MAIL_FIRST)
+            raise SmtpRefusal(replies.MAIL_FIRST)
         if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
-            raise Refusal(replies.TOO_MANY_RECIPIENTS)
+            raise SmtpRefusal(replies.TOO_MANY_RECIPIENTS)
         recipient = parse_recipient(argument, self.envelope.smtp_utf8)
         await self.context.service.check_recipient(self.run_blocking, self.identity, recipient)
         self.envelope.rcpt_tos.append(recipient)
@@ -183,15 +183,15 @@ class RelaySession(Conversation):
         """Read the message and pass it to the service; the envelope is cleared in any case."""
         _no_argument(argument)
         if self.between_messages():
-            raise Refusal(replies.MAIL_FIRST)
+            raise SmtpRefusal(replies.MAIL_FIRST)
         if not self.envelope.rcpt_tos:
-            raise Refusal(replies.RCPT_FIRST)
+            raise SmtpRefusal(replies.RCPT_FIRST)
         self.reply(replies.START_INPUT)
         data = await self._read_message()
         self.messages += 1
         try:
             await self._accept(data)
-        except Refusal as refusal:
+        except SmtpRefusal as refusal:
             self.context.counters.refused(refusal.reply, self.peer_ip)
             raise
         finally:
@@ -204,13 +204,13 @@ class RelaySession(Conversation):
                 while (rest := data.feed(await self.next_octets())) is None:
                     pass
         except TimeoutError:
-            raise Refusal(replies.DATA_TOO_SLOW) from None
+            raise SmtpRefusal(replies.DATA_TOO_SLOW) from None
         self.input.put_back(rest)
         return data
 
     async def _accept(self, data: MessageData) -> None:
         started = time.perf_counter()
-        envelope = Envelope(
+        envelope = SubmittedEnvelope(
             mail_from=self.envelope.mail_from,
             recipients=tuple(self.envelope.rcpt_tos),
             data=data.message(),
@@ -249,9 +249,9 @@ class RelaySession(Conversation):
 
     async def smtp_EXPN(self, argument: str) -> None:
         """Say nothing about lists."""
-        raise Refusal(replies.NOT_IMPLEMENTED)
+        raise SmtpRefusal(replies.NOT_IMPLEMENTED)
 
 
 def _no_argument(argument: str) -> None:
     if argument:
-        raise Refusal(replies.NO_ARGUMENT_ALLOWED)
+        raise SmtpRefusal(replies.NO_ARGUMENT_ALLOWED)

@@ -14,8 +14,8 @@ from chalicelib.transmissions.copies import Copies
 from relay import replies
 from relay.api_header import take_api_header
 from relay.api_options import ApiOptions
-from relay.backend import Envelope, Identity
-from relay.errors import LoginRefused, Refusal, Refused, Unavailable
+from relay.backend import Identity, SubmittedEnvelope
+from relay.errors import LoginRefused, PermanentRefusal, RelayUnavailable, SmtpRefusal
 from relay.replies import Reply
 
 _log = logging.getLogger(__name__)
@@ -34,15 +34,15 @@ class ApiKeyAuthenticator:
             raise LoginRefused(Reply(535, "5.7.8", _text(refusal))) from None
         except (BotoCoreError, ClientError):
             _log.exception("the cloud could not be reached")
-            raise Refusal(replies.LOGIN_UNAVAILABLE) from None
+            raise SmtpRefusal(replies.LOGIN_UNAVAILABLE) from None
         return Identity(caller.account_id, caller.scope.owner, caller.key_id)
 
 
 class TransmissionAcceptor:
     """Makes a transmission of a message, to the recipients of its envelope and its API header."""
 
-    def accept(self, identity: Identity, envelope: Envelope) -> str:
-        """Return the transmission's id when it is stored; raises ``Refused``, ``Unavailable``."""
+    def accept(self, identity: Identity, envelope: SubmittedEnvelope) -> str:
+        """Return the transmission's id when it is stored; raises `SmtpRefusal` otherwise."""
         try:
             sender_again(identity.key_id, identity.subaccount_id, envelope.peer_ip)
             api_options, data = take_api_header(envelope.data)
@@ -52,10 +52,10 @@ class TransmissionAcceptor:
             raise _refused(refusal) from None
         except (BotoCoreError, ClientError):
             _log.exception("the cloud could not be reached")
-            raise Unavailable from None
+            raise RelayUnavailable from None
 
 
-def _smtp_message(envelope: Envelope, data: bytes, api_options: ApiOptions) -> SmtpMessage:
+def _smtp_message(envelope: SubmittedEnvelope, data: bytes, api_options: ApiOptions) -> SmtpMessage:
     options = asdict(api_options.options)
     return SmtpMessage(
         mail_from=envelope.mail_from,
@@ -70,7 +70,7 @@ def _smtp_message(envelope: Envelope, data: bytes, api_options: ApiOptions) -> S
     )
 
 
-def _refused(refusal: ServiceError) -> Refusal:
+def _refused(refusal: ServiceError) -> SmtpRefusal:
     """Return the SMTP refusal for a refusal of the service.
 
     A key that was revoked since the login gives 530 (RFC 4954 6). A sending limit gives 451 and
@@ -79,15 +79,15 @@ def _refused(refusal: ServiceError) -> Refusal:
     """
     text = _text(refusal)
     if refusal.status == 401:
-        return Refused(530, "5.7.0", "The API key is not valid any more")
+        return PermanentRefusal(530, "5.7.0", "The API key is not valid any more")
     if refusal.status == 420:
-        return Refusal(Reply(451, "4.7.1", text))
+        return SmtpRefusal(Reply(451, "4.7.1", text))
     if refusal.status == 503:
-        return Unavailable()
+        return RelayUnavailable()
     if isinstance(refusal, ContentTooLarge):
-        return Refused(552, "5.3.4", text)
+        return PermanentRefusal(552, "5.3.4", text)
     denied = refusal.status == 403 or refusal.errors[0].get("code") == "7001"
-    return Refused(550, "5.7.1" if denied else "5.6.0", text)
+    return PermanentRefusal(550, "5.7.1" if denied else "5.6.0", text)
 
 
 def _text(refusal: ServiceError) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.ab_tests.store import counts
-from chalicelib.ab_tests.store.counts import Engagement, Version
+from chalicelib.ab_tests.store.counts import Engagement, TestVersion
 
 Event = Mapping[str, Any]
 
@@ -28,10 +28,10 @@ _NAMING = ("ab_test_id", "ab_test_version", "template_id", "message_id")
 
 def count_events(events: Iterable[Event]) -> None:
     """Count the events of messages that an A/B test tried: those that name the test."""
-    engagements: dict[Version, dict[Engagement, None]] = defaultdict(dict)
+    engagements: dict[TestVersion, dict[Engagement, None]] = defaultdict(dict)
     for event in events:
         if all(event.get(name) for name in _NAMING):
-            version = Version(
+            version = TestVersion(
                 int(event["customer_id"]), event["ab_test_id"], int(event["ab_test_version"])
             )
             for kind in KINDS.get(event["type"], ()):

@@ -19,7 +19,7 @@ _HOURS_BEFORE = 23
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class UsageWindow:
     """The counts as of one clock hour.
 
     ``hour`` counts hours since the epoch and ``used`` what was accepted in it; ``past`` are the 23
@@ -33,7 +33,7 @@ class Window:
     earlier: int = 0
     last: float = 0.0
 
-    def at(self, hour: int) -> Window:
+    def at(self, hour: int) -> UsageWindow:
         """Return the counts as of a later hour; those of a later hour than ``hour`` stay."""
         hours = hour - self.hour
         if hours <= 0:
@@ -42,15 +42,15 @@ class Window:
         past = (*empty, self.used, *self.past) if hours <= _HOURS_BEFORE else ()
         same_month = month_of(hour) == month_of(self.hour)
         earlier = self.earlier + self.used if same_month else 0
-        return Window(hour, 0, past[:_HOURS_BEFORE], earlier, self.last)
+        return UsageWindow(hour, 0, past[:_HOURS_BEFORE], earlier, self.last)
 
-    def plus(self, other: Window) -> Window:
+    def plus(self, other: UsageWindow) -> UsageWindow:
         """Return the sum of two counts of one account."""
         hour = max(self.hour, other.hour)
         one, two = self.at(hour), other.at(hour)
         length = max(len(one.past), len(two.past))
         pairs = zip(_with_zeros(one.past, length), _with_zeros(two.past, length), strict=True)
-        return Window(
+        return UsageWindow(
             hour,
             one.used + two.used,
             tuple(first + second for first, second in pairs),
@@ -58,7 +58,7 @@ class Window:
             max(one.last, two.last),
         )
 
-    def without(self, recipients: int, hour: int) -> Window:
+    def without(self, recipients: int, hour: int) -> UsageWindow:
         """Return the counts without recipients that were counted in ``hour``.
 
         One of several counters may go below zero; their sum does not.
@@ -74,7 +74,7 @@ class Window:
             earlier -= recipients
         return replace(self, past=past, earlier=earlier)
 
-    def with_more(self, recipients: int, hour: int) -> Window:
+    def with_more(self, recipients: int, hour: int) -> UsageWindow:
         """Return the counts with recipients that are counted in ``hour``."""
         return self.without(-recipients, hour)
 

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import UNLIMITED, Plan
 from chalicelib.accounts.store import sandbox, usage
-from chalicelib.accounts.usage_window import HOUR, Window, hour_of, month_bounds
+from chalicelib.accounts.usage_window import HOUR, UsageWindow, hour_of, month_bounds
 from chalicelib.core import clock
 
 Json = dict[str, Any]
@@ -54,7 +54,7 @@ def features_view(account: Account) -> Json:
     window, _ = usage.get(account.customer_id)
     return {
         "messaging": _feature(account, window),
-        "recipient_validation": _feature(account, Window()),
+        "recipient_validation": _feature(account, UsageWindow()),
     }
 
 
@@ -81,12 +81,12 @@ def _cancellation_view(cancellation: Cancellation) -> Json:
     }
 
 
-def _feature(account: Account, window: Window) -> Json:
+def _feature(account: Account, window: UsageWindow) -> Json:
     view = _periods(account, window) | {"timestamp": iso_date(clock.now())}
     return view | ({"last_usage_date": iso_date(window.last)} if window.last else {})
 
 
-def _periods(account: Account, window: Window) -> Json:
+def _periods(account: Account, window: UsageWindow) -> Json:
     now = clock.now()
     limits = account.limits(now)
     day_end = (hour_of(now) + 1) * HOUR

@@ -41,7 +41,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class ResourceLease:
     """``holder`` uses the resource from ``since`` to ``until`` (seconds since the epoch)."""
 
     holder: str
@@ -54,7 +54,7 @@ def set_activity(is_active: Callable[[str], bool]) -> None:
     _activities[:] = [is_active]
 
 
-def acquire(record: Record, lease: Lease) -> Item | None:
+def acquire(record: Record, lease: ResourceLease) -> Item | None:
     """Acquire a lease and return the record as it is then; ``None`` if there is none.
 
     A new lease of the same holder replaces the former.
@@ -82,7 +82,7 @@ def release(record: Record, holder: str) -> None:
 def release_when_inactive(record: Record, holder: str) -> None:
     """Let the lease of ``holder``, who does not need it any more, count while it is active."""
     now = clock.now()
-    _config.put(_to_item(record, Lease(holder, now, now)) | {"needed": False})
+    _config.put(_to_item(record, ResourceLease(holder, now, now)) | {"needed": False})
 
 
 def is_leased(record: Record) -> bool:
@@ -119,7 +119,7 @@ def unchanged(revision: str) -> dict[str, Any]:
     return dynamo.if_unchanged("stamp", revision)
 
 
-def _to_item(record: Record, lease: Lease) -> Item:
+def _to_item(record: Record, lease: ResourceLease) -> Item:
     return {
         "pk": record.pk,
         "sk": f"use#{lease.holder}",

@@ -29,7 +29,7 @@ class Declaration(NamedTuple):
     important: bool
 
 
-class Block(NamedTuple):
+class DeclarationBlock(NamedTuple):
     """The declarations of a rule that matches an element; ``order`` is its place among all."""
 
     specificity: Specificity
@@ -60,7 +60,9 @@ def _declaration(text: str) -> Declaration | None:
     return Declaration(name, value, bool(important)) if value else None
 
 
-def merged(blocks: Sequence[Block], style: str, important_elsewhere: Collection[str]) -> str:
+def merged(
+    blocks: Sequence[DeclarationBlock], style: str, important_elsewhere: Collection[str]
+) -> str:
     """Return a style attribute for double quotes: what the blocks declare, and its own ``style``.
 
     ``style`` is as written in html. An important declaration stays important, unless rules that
@@ -118,7 +120,7 @@ def _own(style: str) -> _Own:
     )
 
 
-def _cascade(blocks: Sequence[Block], *, important: bool) -> list[Declaration]:
+def _cascade(blocks: Sequence[DeclarationBlock], *, important: bool) -> list[Declaration]:
     """Return the declarations that count, the strongest last.
 
     A block may declare a property twice, the second time in a way that few readers know.

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from chalicelib.css_inlining.declarations import Block, merged
+from chalicelib.css_inlining.declarations import DeclarationBlock, merged
 from chalicelib.css_inlining.document import Document, StyleElement
 from chalicelib.css_inlining.style_sheet import (
     Rule,
@@ -140,9 +140,9 @@ def _styles(
     return {tag: value(numbers, document.style_of(tag)) for tag, numbers in matches.items()}
 
 
-def _block(sheets: Sequence[StyleSheet], candidate: _Candidate, order: int) -> Block:
+def _block(sheets: Sequence[StyleSheet], candidate: _Candidate, order: int) -> DeclarationBlock:
     rule = _rule(sheets, candidate)
-    return Block(rule.selectors[candidate.place].specificity, order, rule.declarations)
+    return DeclarationBlock(rule.selectors[candidate.place].specificity, order, rule.declarations)
 
 
 def _rule(sheets: Sequence[StyleSheet], candidate: _Candidate) -> Rule:

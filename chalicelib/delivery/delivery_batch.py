@@ -41,8 +41,8 @@ class DeliveryBatch:
     ``suppressed`` those whose message is not sent because they are on the suppression list.
     Unless it ``counts_at_acceptance``, the recipients' first events count in the account's usage;
     ``is_small`` says that they are all recipients of their transmission. A batch that is held back
-    has the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages were
-    generated, and why they wait.
+    has the ``paths`` for which it waits (:mod:`shaping`): its events have said that the messages
+    were generated, and why they wait.
     """
 
     unit: WorkUnit

@@ -20,7 +20,7 @@ from chalicelib.delivery.delivery_batch import (
 )
 from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
-from chalicelib.delivery.shaping.shaper import Hold
+from chalicelib.delivery.shaping.shaper import PathHold
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.events.model import Event, make_event
 from chalicelib.metrics.model import COUNTS_IN_USAGE
@@ -170,7 +170,7 @@ def is_expired(injected_ms: int) -> bool:
     return clock.now_ms() - injected_ms >= settings().retry_expiry * 1000
 
 
-def expired_in_hold(hold: Hold) -> Failed:
+def expired_in_hold(hold: PathHold) -> Failed:
     """Return the outcome of a message whose time ran out while it was held back."""
     text = internal("5.4.7", f"message timeout, held back: {hold.reason}")
     return Failed(554, text, TIMEOUT)
@@ -186,7 +186,7 @@ def _outcome(batch: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     return (expired(outcome), 0.0) if wait is None else (outcome, wait)
 
 
-def _held_fields(batch: DeliveryBatch, hold: Hold, at_ms: int) -> Event:
+def _held_fields(batch: DeliveryBatch, hold: PathHold, at_ms: int) -> Event:
     """Return what the delays of messages that wait for their provider's limits say."""
     reply = f"451 {hold.reason}"
     return {

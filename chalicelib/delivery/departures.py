@@ -23,7 +23,7 @@ from chalicelib.delivery.shaping import store
 from chalicelib.delivery.shaping.groups import groups_of
 from chalicelib.delivery.shaping.limits import limits_of
 from chalicelib.delivery.shaping.pacing import Lane
-from chalicelib.delivery.shaping.shaper import Hold, shaper
+from chalicelib.delivery.shaping.shaper import PathHold, shaper
 from chalicelib.delivery.tls_reports import report
 from chalicelib.fleet.routing import Route
 
@@ -63,7 +63,7 @@ class Departures:
 
     here: Sequence[Departure] = ()
     elsewhere: dict[int, Route] = field(default_factory=dict)
-    holds: dict[int, Hold] = field(default_factory=dict)
+    holds: dict[int, PathHold] = field(default_factory=dict)
     at_ms: int = 0
     sending_ips: dict[int, str] = field(default_factory=dict)
 
@@ -105,11 +105,11 @@ def plan(batch: DeliveryBatch, messages: Sequence[FinishedMessage]) -> Departure
 
 def _shape(
     batch: DeliveryBatch, messages: Sequence[_RoutedMessage]
-) -> tuple[list[Departure], dict[int, Hold]]:
+) -> tuple[list[Departure], dict[int, PathHold]]:
     """Ask for the times of messages that leave for their recipients' hosts."""
     lane = Lane(str(batch.account_id), batch.unit.transmission_id)
     shaped: list[Departure] = []
-    holds: dict[int, Hold] = {}
+    holds: dict[int, PathHold] = {}
     for path, each in _by_path(messages).items():
         grant = shaper().ask(path, lane, len(each), small=batch.is_small)
         group, _ = store.group_of_path(path)
@@ -122,7 +122,7 @@ def _shape(
     return shaped, _of_one_unit(holds)
 
 
-def _of_one_unit(holds: dict[int, Hold]) -> dict[int, Hold]:
+def _of_one_unit(holds: dict[int, PathHold]) -> dict[int, PathHold]:
     """Let all holds last if one does.
 
     The unit waits for the paths that its events have told of. A path that is left out would wait

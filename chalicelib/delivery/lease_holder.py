@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.work_units import Lease, LeaseLost, WorkUnit
+from chalicelib.delivery.store.work_units import LeaseLost, UnitLease, WorkUnit
 
 
 class LeaseHolder:
     """A lease that is renewed when half of its time is over."""
 
-    def __init__(self, unit: WorkUnit, lease: Lease) -> None:
+    def __init__(self, unit: WorkUnit, lease: UnitLease) -> None:
         self._unit = unit
         self._lease = lease
         self._lock = threading.Lock()
         self._is_lost = False
 
     @property
-    def lease(self) -> Lease:
+    def lease(self) -> UnitLease:
         """The lease in force."""
         return self._lease
 

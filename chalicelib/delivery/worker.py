@@ -39,7 +39,7 @@ from chalicelib.delivery.reports import Reports
 from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
-from chalicelib.delivery.store.work_units import Lease, LeaseLost, LeaseStatus, WorkUnit
+from chalicelib.delivery.store.work_units import LeaseLost, LeaseStatus, UnitLease, WorkUnit
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.fleet.routing import Route
@@ -109,7 +109,10 @@ def deliver(message: Received) -> None:
 
 
 def deliver_at_once(
-    batch: DeliveryBatch, lease: Lease, reports: Reports | None = None, record: Item | None = None
+    batch: DeliveryBatch,
+    lease: UnitLease,
+    reports: Reports | None = None,
+    record: Item | None = None,
 ) -> None:
     """Deliver a batch under the lease on its unit; ``record`` is that of a single message.
 
@@ -139,7 +142,7 @@ def _outlasted(message: Received) -> float | None:
     return message.head.get("lease") if message.head.get("waits", 0) > _WAITS else None
 
 
-def _wait_for(message: Received, lease: Lease) -> None:
+def _wait_for(message: Received, lease: UnitLease) -> None:
     """Queue a message again while another worker has the lease on its unit."""
     waits = message.head.get("waits", 0) if message.head.get("lease") == lease.expires_at else 0
     head = message.head | {"lease": lease.expires_at, "waits": waits + 1}
@@ -148,7 +151,7 @@ def _wait_for(message: Received, lease: Lease) -> None:
 
 
 def _deliver(
-    batch: DeliveryBatch, lease: Lease, reports: Reports, record: Item | None = None
+    batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: Item | None = None
 ) -> None:
     """Attempt the messages of a batch and report their outcomes.
 
@@ -206,7 +209,7 @@ def _outcome_writer(
 
 
 @contextmanager
-def _released_by_a_fault(unit: WorkUnit, lease: Lease) -> Iterator[None]:
+def _released_by_a_fault(unit: WorkUnit, lease: UnitLease) -> Iterator[None]:
     """Give back a first lease if the block raises, in which nothing is attempted.
 
     The unit would otherwise wait for the end of the lease before it is tried again.
@@ -222,7 +225,7 @@ def _released_by_a_fault(unit: WorkUnit, lease: Lease) -> Iterator[None]:
 
 def _attempt(
     batch: DeliveryBatch,
-    lease: Lease,
+    lease: UnitLease,
     journal: Journal,
     commits: UnitCommits,
     when_slow: Callable[[], None],

@@ -9,7 +9,7 @@ from chalicelib.core import caches
 from chalicelib.core.settings import settings
 
 
-class Target(NamedTuple):
+class ExportTarget(NamedTuple):
     """A resource of AWS that events go to; ``name`` is the last part of its ARN."""
 
     arn: str
@@ -32,7 +32,7 @@ def forget() -> None:
 
 
 @cache
-def targets() -> dict[str, Target]:
+def targets() -> dict[str, ExportTarget]:
     """Return the targets by their ARNs."""
     return {arn: _target(arn) for arn in _listed(settings().event_targets)}
 
@@ -43,9 +43,9 @@ def event_types() -> frozenset[str]:
     return frozenset(_listed(settings().event_target_types))
 
 
-def _target(arn: str) -> Target:
+def _target(arn: str) -> ExportTarget:
     _, _, service, region, account, resource = arn.split(":", 5)
-    return Target(arn, service, region, account, resource.rpartition("/")[2])
+    return ExportTarget(arn, service, region, account, resource.rpartition("/")[2])
 
 
 def _listed(text: str) -> list[str]:

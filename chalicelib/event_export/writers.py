@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import caches
-from chalicelib.event_export.targets import Target
+from chalicelib.event_export.targets import ExportTarget
 
 Json = dict[str, Any]
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExportEntry:
     """One event, or for Firehose several, as a part of a request; ``lines`` are its events."""
 
     lines: Sequence[bytes]
@@ -55,7 +55,7 @@ class Entry:
 
 
 #: Sends entries to a target; returns for each whether it was refused
-_Send = Callable[[Any, Target, Sequence[Entry]], list[bool]]
+_Send = Callable[[Any, ExportTarget, Sequence[ExportEntry]], list[bool]]
 
 
 class _Service(NamedTuple):
@@ -68,7 +68,7 @@ class _Service(NamedTuple):
     """Bytes up to which events share an entry."""
 
 
-def write(target: Target, lines: Sequence[bytes]) -> list[bytes]:
+def write(target: ExportTarget, lines: Sequence[bytes]) -> list[bytes]:
     """Write events, each a line of JSON; return those that the target did not take."""
     service = _SERVICES[target.service]
     rest: list[bytes] = []
@@ -85,21 +85,21 @@ def write(target: Target, lines: Sequence[bytes]) -> list[bytes]:
     return rest
 
 
-def _entries(lines: Sequence[bytes], most_bytes: int) -> Iterator[Entry]:
+def _entries(lines: Sequence[bytes], most_bytes: int) -> Iterator[ExportEntry]:
     shared: list[bytes] = []
     size = 0
     for line in lines:
         if shared and size + len(line) > most_bytes:
-            yield Entry(shared)
+            yield ExportEntry(shared)
             shared, size = [], 0
         shared.append(line)
         size += len(line) + 1
     if shared:
-        yield Entry(shared)
+        yield ExportEntry(shared)
 
 
-def _requests(entries: Iterator[Entry], service: _Service) -> Iterator[list[Entry]]:
-    request: list[Entry] = []
+def _requests(entries: Iterator[ExportEntry], service: _Service) -> Iterator[list[ExportEntry]]:
+    request: list[ExportEntry] = []
     size = 0
     for entry in entries:
         own = sum(map(len, entry.lines)) + len(entry.lines) + _MARGIN
@@ -112,7 +112,7 @@ def _requests(entries: Iterator[Entry], service: _Service) -> Iterator[list[Entr
         yield request
 
 
-def _put_events(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool]:
+def _put_events(client: Any, target: ExportTarget, entries: Sequence[ExportEntry]) -> list[bool]:
     response = client.put_events(
         Entries=[
             {
@@ -128,7 +128,7 @@ def _put_events(client: Any, target: Target, entries: Sequence[Entry]) -> list[b
     return _with_error_code(response["Entries"])
 
 
-def _publish(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool]:
+def _publish(client: Any, target: ExportTarget, entries: Sequence[ExportEntry]) -> list[bool]:
     response = client.publish_batch(
         TopicArn=target.arn,
         PublishBatchRequestEntries=[
@@ -138,7 +138,7 @@ def _publish(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool
     return _with_id(response, len(entries))
 
 
-def _send_messages(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool]:
+def _send_messages(client: Any, target: ExportTarget, entries: Sequence[ExportEntry]) -> list[bool]:
     response = client.send_message_batch(
         QueueUrl=_queue_url(client, target),
         Entries=[
@@ -149,7 +149,7 @@ def _send_messages(client: Any, target: Target, entries: Sequence[Entry]) -> lis
     return _with_id(response, len(entries))
 
 
-def _put_records(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool]:
+def _put_records(client: Any, target: ExportTarget, entries: Sequence[ExportEntry]) -> list[bool]:
     response = client.put_records(
         StreamARN=target.arn,
         Records=[
@@ -159,7 +159,9 @@ def _put_records(client: Any, target: Target, entries: Sequence[Entry]) -> list[
     return _with_error_code(response["Records"])
 
 
-def _put_record_batch(client: Any, target: Target, entries: Sequence[Entry]) -> list[bool]:
+def _put_record_batch(
+    client: Any, target: ExportTarget, entries: Sequence[ExportEntry]
+) -> list[bool]:
     response = client.put_record_batch(
         DeliveryStreamName=target.name,
         Records=[{"Data": b"".join(line + b"\n" for line in each.lines)} for each in entries],
@@ -167,7 +169,7 @@ def _put_record_batch(client: Any, target: Target, entries: Sequence[Entry]) -> 
     return _with_error_code(response["RequestResponses"])
 
 
-def _common(target: Target, number: int, entry: Entry) -> Json:
+def _common(target: ExportTarget, number: int, entry: ExportEntry) -> Json:
     """Return what SNS and SQS want to know of a message beside its text."""
     values = {name: str(entry.event[name]) for name in _ATTRIBUTES if entry.event.get(name)}
     attributes = {
@@ -205,7 +207,7 @@ def _client(service: str, region: str) -> Any:
 
 
 @cache
-def _queue_url(client: Any, target: Target) -> str:
+def _queue_url(client: Any, target: ExportTarget) -> str:
     response = client.get_queue_url(QueueName=target.name, QueueOwnerAWSAccountId=target.account)
     return str(response["QueueUrl"])
 

@@ -14,7 +14,7 @@ from chalicelib.core import cursors
 from chalicelib.core.cursors import BadCursor
 from chalicelib.core.errors import invalid_params, uri_too_large
 from chalicelib.core.query import Query, with_cursor
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 
 LONGEST_URI: Final = 4096
 
@@ -26,7 +26,7 @@ _PLAIN = "!$'()*,/:;?@~"
 class Cursor(NamedTuple):
     """The next page of a search: its window, the position after which it begins, and its count."""
 
-    window: Window
+    window: EventWindow
     before: str
     total: int
 
@@ -43,7 +43,7 @@ def decode(text: str, binding: Any) -> Cursor:
         start, end, before, total = cursors.decode(text, _PURPOSE, binding)
     except BadCursor as fault:
         raise invalid_params(str(fault)) from None
-    return Cursor(Window(start, end), before, total)
+    return Cursor(EventWindow(start, end), before, total)
 
 
 def link(path: str, query: Query, cursor: str) -> str:

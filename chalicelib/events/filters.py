@@ -34,7 +34,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class EventFilters:
     """The filters of one search: their ``values`` by parameter, and ``conditions`` by field.
 
     ``confined_to`` is the one subaccount whose events may be found, ``None`` for all.
@@ -49,7 +49,7 @@ class Filters:
         return self.values.get(name, ())
 
 
-def read(query: Query, confined_to: int | None = None) -> Filters:
+def read(query: Query, confined_to: int | None = None) -> EventFilters:
     """Read the filters of a query; raises 400."""
     values: dict[str, Values] = {}
     for name, each in FILTERS.items():
@@ -63,7 +63,7 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
         own = _equal_or_primary((str(confined_to),))
         condition = conditions.get("subaccount_id", own)
         conditions["subaccount_id"] = lambda value: own(value) and condition(value)
-    return Filters(values, conditions, confined_to)
+    return EventFilters(values, conditions, confined_to)
 
 
 def event_type(name: str, text: str) -> str:

@@ -11,7 +11,7 @@ from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import pages, request, search
 from chalicelib.events.event_blocks import Conditions
 from chalicelib.events.filters import PRIMARY
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from chalicelib.events.store import partitions
 
 PATH: Final = "/api/v1/events/ingest"
@@ -25,7 +25,7 @@ _LISTS = {
 }
 
 
-def search_ingests(account_id: int, query: Query, confined_to: int | None = None) -> Page:
+def search_ingests(account_id: int, query: Query, confined_to: int | None = None) -> EventPage:
     """Return one page of an account's ingest events, newest first; raises 400 and 413."""
     values = _read(query, confined_to)
     page = request.read(PATH, query, [account_id, confined_to, values])

@@ -6,13 +6,13 @@ from typing import Final
 
 from chalicelib.core.query import Query
 from chalicelib.events import filters, pages, request, totals
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from chalicelib.events.query_plan import QueryPlan
 
 PATH: Final = "/api/v1/events/message"
 
 
-def search_messages(account_id: int, query: Query, confined_to: int | None = None) -> Page:
+def search_messages(account_id: int, query: Query, confined_to: int | None = None) -> EventPage:
     """Return one page of an account's message events, newest first.
 
     ``confined_to`` is the one subaccount whose events may be shown, ``None`` for all of them.

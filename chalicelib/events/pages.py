@@ -24,7 +24,7 @@ Count = Callable[[Iterator[str]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EventPage:
     """One page of a search; ``next_link`` is empty on the last page."""
 
     events: list[Event]
@@ -37,7 +37,7 @@ def count_each(positions: Iterator[str]) -> int:
     return sum(1 for _ in positions)
 
 
-def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count_each) -> Page:
+def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count_each) -> EventPage:
     """Return the page that ``matches`` begins with.
 
     ``count`` is called if the page does not hold all matches and the cursor does not hold a count.
@@ -53,10 +53,10 @@ def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count
         views.append(view)
         positions.append(match.position)
     else:
-        return Page(views, len(views) if request.total is None else request.total, "")
+        return EventPage(views, len(views) if request.total is None else request.total, "")
     total = request.total
     if total is None:
         rest = (each.position for each in matches)
         total = max(count(chain(positions, [match.position], rest)), len(views) + 1)
     cursor = cursors.encode(Cursor(request.window, positions[-1], total), request.binding)
-    return Page(views, total, cursors.link(request.path, request.query, cursor))
+    return EventPage(views, total, cursors.link(request.path, request.query, cursor))

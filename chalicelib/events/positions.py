@@ -32,7 +32,7 @@ def moment_of(position: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EventWindow:
     """A span of time in milliseconds, from ``start`` to before ``end``."""
 
     start: int

@@ -13,8 +13,8 @@ from typing import Final
 
 from chalicelib.core.addresses import spellings
 from chalicelib.events import search
-from chalicelib.events.filters import Filters
-from chalicelib.events.positions import Window, moment_of
+from chalicelib.events.filters import EventFilters
+from chalicelib.events.positions import EventWindow, moment_of
 from chalicelib.events.search import Match
 from chalicelib.events.store import day_index, partitions
 from chalicelib.events.store.day_index import Day
@@ -30,7 +30,7 @@ class QueryPlan:
     the ones to read, ``None`` if all of the account's events are gone through.
     """
 
-    def __init__(self, account_id: int, filters: Filters, window: Window) -> None:
+    def __init__(self, account_id: int, filters: EventFilters, window: EventWindow) -> None:
         self.account_id = account_id
         self.filters = filters
         self.window = window
@@ -45,7 +45,7 @@ class QueryPlan:
             day_index.days(self.account_id, moment_of(low), moment_of(high)) if low < high else []
         )
 
-    def find(self, window: Window, before: str = "") -> Iterator[Match]:
+    def find(self, window: EventWindow, before: str = "") -> Iterator[Match]:
         """Yield the events in a part of the window, newest first, from behind ``before`` on."""
         conditions = self.filters.conditions
         if self.partitions is not None:

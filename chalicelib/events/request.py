@@ -13,7 +13,7 @@ from chalicelib.core.fields import integer
 from chalicelib.core.query import Query
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 
 DEFAULT_PER_PAGE: Final = 1000
 MOST_PER_PAGE: Final = 10_000
@@ -34,7 +34,7 @@ class PageRequest:
     path: str
     query: Query
     binding: Any
-    window: Window
+    window: EventWindow
     per_page: int
     before: str = ""
     total: int | None = None
@@ -52,10 +52,10 @@ def read(path: str, query: Query, binding: Any) -> PageRequest:
     text = query.get("cursor", FIRST)
     if text != FIRST:
         cursor = cursors.decode(text, binding)
-        window = Window(max(cursor.window.start, oldest), cursor.window.end)
+        window = EventWindow(max(cursor.window.start, oldest), cursor.window.end)
         return PageRequest(path, query, binding, window, per_page, cursor.before, cursor.total)
     start, end = _window(query)
-    return PageRequest(path, query, binding, Window(max(start, oldest), end), per_page)
+    return PageRequest(path, query, binding, EventWindow(max(start, oldest), end), per_page)
 
 
 def _window(query: Query) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from chalicelib.core.query import comma_list
 from chalicelib.events import documentation, filters
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from chalicelib.events.type_counts import count_by_type
 from chalicelib.events.view import event_type_view, event_view
 
@@ -54,6 +54,6 @@ def show_sample_events(request: Request) -> Reply:
     return ok([event_view(documentation.sample(kind)) for kind in kinds])
 
 
-def _reply(page: Page) -> Reply:
+def _reply(page: EventPage) -> Reply:
     links = {"next": page.next_link} if page.next_link else {}
     return ok(page.events, total_count=page.total, links=links)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chalicelib.events.event_blocks import Conditions, EventBlock
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window, moment_of
+from chalicelib.events.positions import EventWindow, moment_of
 from chalicelib.events.store import blocks, day_index, partitions
 from chalicelib.events.store.day_index import Day
 
@@ -32,7 +32,7 @@ class Match(NamedTuple):
 
 def by_time(
     account_id: int,
-    window: Window,
+    window: EventWindow,
     conditions: Conditions | None = None,
     *,
     before: str = "",
@@ -58,7 +58,11 @@ def by_time(
 
 
 def in_partitions(
-    keys: Sequence[str], window: Window, conditions: Conditions | None = None, *, before: str = ""
+    keys: Sequence[str],
+    window: EventWindow,
+    conditions: Conditions | None = None,
+    *,
+    before: str = "",
 ) -> Iterator[Match]:
     """Yield those events of any of these partitions in a window that pass, newest first."""
     low, high = window.positions(before)

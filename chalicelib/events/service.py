@@ -14,7 +14,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import search
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window, position
+from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 
 
@@ -39,7 +39,7 @@ def put_all(events: Sequence[Event], *, along: Sequence[tuple[Table, Item]] = ()
 
 
 def newest_first(
-    account_id: int, window: Window, *, before: str = "", recipients: Sequence[str] = ()
+    account_id: int, window: EventWindow, *, before: str = "", recipients: Sequence[str] = ()
 ) -> Iterator[tuple[str, Event]]:
     """Yield ``(position, event)`` of an account's events, newest first.
 

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from chalicelib.core import clock
 from chalicelib.events import documentation
-from chalicelib.events.positions import Window, position_at
+from chalicelib.events.positions import EventWindow, position_at
 from chalicelib.events.query_plan import QueryPlan
 from chalicelib.events.store import erasures
 from chalicelib.metrics.totals import MINUTE_MS, Unsettled, totals
@@ -41,17 +41,19 @@ def count(plan: QueryPlan, positions: Iterator[str]) -> int:
     """Return how many events a plan finds; ``positions`` are those of all of them, newest first."""
     window = plan.window
     settled = min(window.end, clock.now_ms() - SETTLED_MS)
-    minutes = Window(-(-window.start // MINUTE_MS) * MINUTE_MS, settled // MINUTE_MS * MINUTE_MS)
+    minutes = EventWindow(
+        -(-window.start // MINUTE_MS) * MINUTE_MS, settled // MINUTE_MS * MINUTE_MS
+    )
     if minutes.start < minutes.end and (plan.partitions is None or plan.campaigns is not None):
         settled_count = _count_minutes(plan, minutes)
         if settled_count is not None:
             newer = sum(1 for _ in takewhile(position_at(minutes.end).__le__, positions))
-            older = sum(1 for _ in plan.find(Window(window.start, minutes.start)))
+            older = sum(1 for _ in plan.find(EventWindow(window.start, minutes.start)))
             return newer + settled_count + older
     return sum(1 for _ in positions)
 
 
-def _count_minutes(plan: QueryPlan, window: Window) -> int | None:
+def _count_minutes(plan: QueryPlan, window: EventWindow) -> int | None:
     """Return the number of events in whole minutes, ``None`` if counters do not hold it."""
     narrowing = _narrowing(plan)
     hidden = sorted({name for day in plan.days for name in day.hidden})
@@ -86,7 +88,9 @@ def _types(plan: QueryPlan) -> list[str]:
     return [kind for kind in documentation.SEARCHED if not types or kind in types]
 
 
-def _read_counters(plan: QueryPlan, narrowing: Narrowing, window: Window, types: list[str]) -> int:
+def _read_counters(
+    plan: QueryPlan, narrowing: Narrowing, window: EventWindow, types: list[str]
+) -> int:
     dimension, values = narrowing
     return totals(
         plan.account_id,
@@ -98,7 +102,7 @@ def _read_counters(plan: QueryPlan, narrowing: Narrowing, window: Window, types:
     )
 
 
-def _count_erased(plan: QueryPlan, window: Window) -> int:
+def _count_erased(plan: QueryPlan, window: EventWindow) -> int:
     if not any(day.erased for day in plan.days):
         return 0
     conditions = plan.filters.conditions

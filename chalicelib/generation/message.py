@@ -21,7 +21,7 @@ from chalicelib.generation.faults import (
     failure,
     rejection,
 )
-from chalicelib.generation.origin import Envelope, Origin
+from chalicelib.generation.origin import EnvelopeSender, Origin
 from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.tracking.rewrite import TrackingOptions
@@ -99,7 +99,7 @@ class Generator:
 
     def _build(
         self, message_id: str, recipient: Json, tracked: TrackingOptions
-    ) -> tuple[Draft, Envelope, bytes]:
+    ) -> tuple[Draft, EnvelopeSender, bytes]:
         """Return the draft, the envelope and the signed bytes of a message."""
         foreseen = self._foreseen_envelope(message_id, recipient)
         draft = self._drafter.draft(recipient, foreseen.sender if foreseen else None)
@@ -121,7 +121,7 @@ class Generator:
         except (ValueError, RenderFault):
             return None
 
-    def _foreseen_envelope(self, message_id: str, recipient: Json) -> Envelope | None:
+    def _foreseen_envelope(self, message_id: str, recipient: Json) -> EnvelopeSender | None:
         """Return the envelope before rendering, for templates; ``None`` if they make the From."""
         if self._sender is None:
             return None

@@ -22,7 +22,7 @@ from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.sender import check_may_send, pool_in_force
 
 
-class Envelope(NamedTuple):
+class EnvelopeSender(NamedTuple):
     """The envelope sender of a message, and where reports about it come back.
 
     The service takes mail for the message at ``inbound_domain``; ``report_id`` names the message in
@@ -81,7 +81,7 @@ class Origin:
         _ = self.pool  # raises
         return find_usable(name, *self._transmission.domain_owner, self._read)
 
-    def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
+    def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> EnvelopeSender:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.
 
         An enterprise account's own return path is kept whole (spec 2.1).
@@ -90,10 +90,10 @@ class Origin:
         bounce_domain = self._bounce_domain(domain, requested)
         report_id = return_path.local_part(message_id, self._injected_ms)
         if requested and self._transmission.is_of_enterprise:
-            return Envelope(
+            return EnvelopeSender(
                 in_a_labels(requested) or requested, settings().system_domain, report_id
             )
-        return Envelope(f"{report_id}@{bounce_domain}", bounce_domain, report_id)
+        return EnvelopeSender(f"{report_id}@{bounce_domain}", bounce_domain, report_id)
 
     def _bounce_domain(self, domain: SendingDomain, requested: str) -> str:
         key = (domain.domain, requested)
@@ -108,7 +108,11 @@ class Origin:
         return self._bounce_domains[key]
 
     def signed(
-        self, message: UnsignedMessage, envelope: Envelope, domain: SendingDomain, recipient: Json
+        self,
+        message: UnsignedMessage,
+        envelope: EnvelopeSender,
+        domain: SendingDomain,
+        recipient: Json,
     ) -> bytes:
         """Return the message behind its signatures and the header that names it in reports.
 

@@ -15,8 +15,8 @@ from chalicelib.snippets import store as snippets
 from chalicelib.template_language import (
     Budget,
     CompiledPart,
-    Part,
     SnippetSource,
+    TemplatePart,
     compile_part,
     merge_data,
 )
@@ -45,11 +45,11 @@ class Filling:
         self._data = data
         self._budget = Budget()
 
-    def chunks(self, source: str, part: Part) -> Chunks:
+    def chunks(self, source: str, part: TemplatePart) -> Chunks:
         """Return a part in chunks."""
         return self._substitution.chunks(source, part, self._data, self._budget)
 
-    def text(self, source: str, part: Part) -> str:
+    def text(self, source: str, part: TemplatePart) -> str:
         """Return a part as one text."""
         return str(self.chunks(source, part))
 
@@ -65,7 +65,7 @@ class Substitution:
         if transmission.shares_template:
             self._owner_snippets = snippets.source(transmission.account_id, None)
             self._marked_owner_snippets = _marked(self._owner_snippets)
-        self._compiled: dict[tuple[str, Part], CompiledPart] = {}
+        self._compiled: dict[tuple[str, TemplatePart], CompiledPart] = {}
 
     def filling(self, recipient: Json, env_from: str | None = None) -> Filling:
         """Return what renders the parts of a recipient's message.
@@ -84,7 +84,7 @@ class Substitution:
         )
         return Filling(self, data)
 
-    def chunks(self, source: str, part: Part, data: Json, budget: Budget) -> Chunks:
+    def chunks(self, source: str, part: TemplatePart, data: Json, budget: Budget) -> Chunks:
         """Return a part rendered with merged data. Raises ``TemplateError``."""
         compiled = self._compiled_part(source, part)
         if part.kind == "header":
@@ -97,7 +97,7 @@ class Substitution:
             data, snippets=own, owner_snippets=owners, dynamic=dynamic, budget=budget
         )
 
-    def _compiled_part(self, source: str, part: Part) -> CompiledPart:
+    def _compiled_part(self, source: str, part: TemplatePart) -> CompiledPart:
         compiled = self._compiled.get((source, part))
         if compiled is None:
             compiled = compile_part(source if part.kind == "header" else mark(source), part)

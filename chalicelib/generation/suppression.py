@@ -17,7 +17,7 @@ from chalicelib.core.dynamo import Key
 from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make_event
 from chalicelib.mail_format.header_section import header_fields, split_head
-from chalicelib.suppression.model import COMPLIANCE, Hold, is_list_id
+from chalicelib.suppression.model import COMPLIANCE, SuppressionHold, is_list_id
 from chalicelib.suppression.store import lookup_items
 from chalicelib.transmissions.model import Json, Transmission
 
@@ -38,7 +38,7 @@ def keys_of(transmission: Transmission, recipients: Sequence[Json]) -> list[Key]
 
 def holds_of(
     transmission: Transmission, recipients: Sequence[Json], read: Read
-) -> Mapping[str, Hold]:
+) -> Mapping[str, SuppressionHold]:
     """Return what may hold back messages to these recipients, by address.
 
     ``skip_suppression`` ignores everything but entries of compliance.
@@ -57,7 +57,7 @@ def holds_of(
     return {email: hold for email, hold in holds.items() if hold.source == COMPLIANCE}
 
 
-def holds_back(hold: Hold | None, message: bytes) -> bool:
+def holds_back(hold: SuppressionHold | None, message: bytes) -> bool:
     """Tell whether a finished message may not leave."""
     if hold is None:
         return False

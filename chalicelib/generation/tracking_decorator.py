@@ -16,7 +16,7 @@ from chalicelib.core.settings import settings
 from chalicelib.generation.compose import Rendered
 from chalicelib.generation.substitution import fills_bodies
 from chalicelib.sending_domains.model import SendingDomain
-from chalicelib.template_language import AMP_HTML, HTML, Part
+from chalicelib.template_language import AMP_HTML, HTML, TemplatePart
 from chalicelib.tracking.model import Message
 from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens, last_day
@@ -34,7 +34,7 @@ class MessageTracking:
     tokens: MessageTokens
     tracked: TrackingOptions
 
-    def body(self, text: str, part: Part) -> str:
+    def body(self, text: str, part: TemplatePart) -> str:
         """Return a body with its links and pixels, and without the marks of literal links."""
         if part is HTML:
             return self.links.html(text, self.tokens, self.tracked)

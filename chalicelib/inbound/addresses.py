@@ -41,27 +41,27 @@ class Purpose(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class InboundTarget:
     """The purpose and message of an address; some stand for no message."""
 
     purpose: Purpose
     message_id: str = ""
 
 
-def target_of(address: str) -> Target | None:
+def target_of(address: str) -> InboundTarget | None:
     """Return what an address stands for, whatever its domain.
 
     ``None`` if the service never issued the address, or if it has expired.
     """
     local_part = address.rpartition("@")[0]
     if local_part.lower() == FEEDBACK_LOCAL_PART:
-        return Target(Purpose.FEEDBACK)
+        return InboundTarget(Purpose.FEEDBACK)
     if local_part.lower() in DOMAIN_REPORT_LOCAL_PARTS:
-        return Target(Purpose.DOMAIN_REPORT)
+        return InboundTarget(Purpose.DOMAIN_REPORT)
     if message_id := return_path.message_of(local_part):
-        return Target(Purpose.REPORT, message_id)
+        return InboundTarget(Purpose.REPORT, message_id)
     if message_id := unsubscribe.message_of(local_part):
-        return Target(Purpose.UNSUBSCRIPTION, message_id)
+        return InboundTarget(Purpose.UNSUBSCRIPTION, message_id)
     return None
 
 

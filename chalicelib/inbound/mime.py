@@ -80,7 +80,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReceivedPart:
     """A part that is no multipart; ``body`` is as it travelled, with LF line ends."""
 
     fields: Fields
@@ -114,9 +114,9 @@ class Mail:
     """A message: its header fields, and its parts in order."""
 
     fields: Fields
-    parts: tuple[Part, ...]
+    parts: tuple[ReceivedPart, ...]
 
-    def part(self, *content_types: str) -> Part | None:
+    def part(self, *content_types: str) -> ReceivedPart | None:
         """Return the first part of one of these types."""
         return next((part for part in self.parts if part.content_type in content_types), None)
 
@@ -125,7 +125,7 @@ def read(message: bytes, most_bytes: int = READ_BYTES) -> Mail:
     """Parse the first ``most_bytes`` of a message."""
     head, body = _split(_newlines(message[:most_bytes]))
     fields = Fields(head)
-    parts: list[Part] = []
+    parts: list[ReceivedPart] = []
     for part in _parts(fields, body, 1):
         parts.append(part)
         if len(parts) == MOST_PARTS:
@@ -138,14 +138,14 @@ def header_of(content: bytes) -> Fields:
     return Fields(_split(_newlines(content[:_HEAD_BYTES]))[0])
 
 
-def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
+def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[ReceivedPart]:
     """Yield the parts of an entity, or itself; entities nested too deeply stay whole."""
     header = fields.first("content-type")
     media_type = _MEDIA_TYPE.match(header)
     content_type = media_type[1].lower() if media_type else "text/plain"
     boundary = _BOUNDARY.search(header) if content_type.startswith("multipart/") else None
     if boundary is None or depth > DEEPEST:
-        yield Part(fields, content_type, body)
+        yield ReceivedPart(fields, content_type, body)
         return
     pieces = _cut(body, _delimiter(body, (boundary[1] or boundary[2]).rstrip()))
     has_parts = False
@@ -154,7 +154,7 @@ def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
         head, inner = _split(piece)
         yield from _parts(Fields(head), inner, depth + 1)
     if not has_parts:
-        yield Part(fields, "text/plain", body)
+        yield ReceivedPart(fields, "text/plain", body)
 
 
 def _delimiter(body: bytes, boundary: str) -> bytes:

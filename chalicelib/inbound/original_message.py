@@ -11,7 +11,7 @@ from chalicelib.core.addresses import domain_of
 from chalicelib.delivery import deliveries
 from chalicelib.events import service
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.tracking.engagement import OBSERVED
 from chalicelib.tracking.store import message_context
 from chalicelib.tracking.store.message_context import Context
@@ -53,7 +53,7 @@ def find(message_id: str) -> OriginalMessage | None:
         return None
     fields, now_ms = context.fields, clock.now_ms()
     injected_ms = round(datetime.fromisoformat(fields["injection_time"]).timestamp() * 1000)
-    delivery = _recorded_delivery(fields, Window(injected_ms, now_ms + 1))
+    delivery = _recorded_delivery(fields, EventWindow(injected_ms, now_ms + 1))
     if delivery is None:
         delivery = _delivery_in_journal(message_id, context, injected_ms)
     if delivery is None:
@@ -69,7 +69,7 @@ def was_sent_from(message_id: str, domain: str) -> bool:
     return context is not None and domain_of(context.fields.get("msg_from", "")) == domain.lower()
 
 
-def _recorded_delivery(fields: Event, window: Window) -> Event | None:
+def _recorded_delivery(fields: Event, window: EventWindow) -> Event | None:
     """Return the event of the message's delivery, ``None`` if it is not found."""
     account, recipient = int(fields["customer_id"]), fields["rcpt_to"]
     events = service.newest_first(account, window, recipients=[recipient])

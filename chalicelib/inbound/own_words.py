@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chalicelib.inbound.markup import text_of_markup
-from chalicelib.inbound.mime import ORIGINALS, Mail, Part
+from chalicelib.inbound.mime import ORIGINALS, Mail, ReceivedPart
 from chalicelib.inbound.notice_phrases import notice_phrases
 
 _MOST_TEXT = 16_000
@@ -40,7 +40,7 @@ def own_words(mail: Mail, recipient: str = "") -> str:
     return "\n".join(_own_lines(lines, last))
 
 
-def _text(part: Part) -> str:
+def _text(part: ReceivedPart) -> str:
     """Return the text of a part, nothing if it is an attachment or blank."""
     if part.fields.first("content-disposition").lower().startswith("attachment"):
         return ""

@@ -16,7 +16,7 @@ from chalicelib.core import clock, queues
 from chalicelib.core.errors import TooLarge, invalid_params
 from chalicelib.core.queues import Work
 from chalicelib.core.scope import Scope
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 
 QUEUE: Final = "ingest"
 MOST_BYTES: Final = 5 * 1024 * 1024
@@ -44,7 +44,7 @@ def accept(scope: Scope, body: bytes) -> str:
     if len(body) > MOST_BYTES:
         raise TooLarge(f"a batch has at most {MOST_BYTES} bytes")
     _check(body)
-    batch = Batch(str(uuid4()), scope.account_id, scope.owner, clock.now_ms())
+    batch = IngestBatch(str(uuid4()), scope.account_id, scope.owner, clock.now_ms())
     queues.send(QUEUE, [Work(batch.head(), body, tenant=scope.account_id)])
     return batch.id
 

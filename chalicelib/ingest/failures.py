@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from chalicelib.core import blobs, clock, signing
 from chalicelib.core.errors import NotFound
 from chalicelib.core.settings import settings
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 
 PATH: Final = "/api/v1/ingest/failures"
 MOST_BYTES: Final = 3 * 1024 * 1024
@@ -50,17 +50,17 @@ class Failures:
         if self._room >= 0:
             self._lines.append(data)
 
-    def store(self, batch: Batch) -> None:
+    def store(self, batch: IngestBatch) -> None:
         """Store the file."""
         blobs.put(_key(batch.account_id, batch.id), zlib.compress(_file(self._lines)))
 
 
-def expiry_ms(batch: Batch) -> int:
+def expiry_ms(batch: IngestBatch) -> int:
     """Return when the link to a batch's failures expires."""
     return batch.taken_ms + settings().events_retention * 1000
 
 
-def link(batch: Batch) -> str:
+def link(batch: IngestBatch) -> str:
     """Return the link to a batch's failures, which works without an API key."""
     content = [batch.account_id, batch.id, expiry_ms(batch)]
     return f"{settings().public_url}{PATH}/{signing.to_token(content, _PURPOSE)}"

@@ -12,7 +12,7 @@ NEWEST_MS: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class IngestBatch:
     """A batch of an account, or of its subaccount, and the time at which it was accepted."""
 
     id: str

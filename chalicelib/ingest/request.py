@@ -19,7 +19,7 @@ from chalicelib.core.domain_names import spelling
 from chalicelib.events.documentation import SEARCHED, TYPES, wrapper_of
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.model import Event, recipient_fields
-from chalicelib.ingest.model import NEWEST_MS, OLDEST_MS, Batch
+from chalicelib.ingest.model import NEWEST_MS, OLDEST_MS, IngestBatch
 from chalicelib.webhooks.names import NEUTRAL, VENDOR
 
 LONGEST: Final = 4096
@@ -73,7 +73,7 @@ class Unusable(ValueError):
     """An event that cannot be ingested; its text says why."""
 
 
-def read(data: Any, batch: Batch) -> Event:
+def read(data: Any, batch: IngestBatch) -> Event:
     """Return the event of the account that ``data`` describes; raises :class:`Unusable`."""
     fields = _unwrapped(data)
     kind = fields["type"]
@@ -140,7 +140,7 @@ def _read_moment(value: Any) -> int | None:
     return round(aware.timestamp() * 1000)
 
 
-def _event_id(fields: Mapping[str, Any], batch: Batch) -> str:
+def _event_id(fields: Mapping[str, Any], batch: IngestBatch) -> str:
     event_id = fields.get("event_id")
     if event_id is None and "event_id" not in TYPES[fields["type"]].fields:
         event_id = ids.recipient_hash(json.dumps(fields, sort_keys=True))
@@ -149,7 +149,7 @@ def _event_id(fields: Mapping[str, Any], batch: Batch) -> str:
     return ids.event_id(f"{batch.account_id}/{_text('event_id', event_id)}", "ingested")
 
 
-def _owner(fields: Mapping[str, Any], batch: Batch) -> Event:
+def _owner(fields: Mapping[str, Any], batch: IngestBatch) -> Event:
     """Return the owner's fields; an event may have them, but must not name another owner."""
     own = {"customer_id": str(batch.account_id)}
     if batch.subaccount_id is not None:

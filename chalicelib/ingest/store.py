@@ -17,7 +17,7 @@ from typing import Final
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.events.model import Event
-from chalicelib.ingest.model import OLDEST_MS, Batch
+from chalicelib.ingest.model import OLDEST_MS, IngestBatch
 
 #: Events in one request
 MOST_TOGETHER: Final = 100
@@ -27,7 +27,7 @@ _HOUR_MS = 3_600_000
 table = Table("events")
 
 
-def mark_new(batch: Batch, events: Sequence[Event]) -> list[Event]:
+def mark_new(batch: IngestBatch, events: Sequence[Event]) -> list[Event]:
     """Mark events (at most ``MOST_TOGETHER``, ids unique); return those not ingested before."""
     new = list(events)
     while new:
@@ -40,7 +40,7 @@ def mark_new(batch: Batch, events: Sequence[Event]) -> list[Event]:
     return new
 
 
-def _mark(batch: Batch, event: Event) -> Write:
+def _mark(batch: IngestBatch, event: Event) -> Write:
     return dynamo.put(
         table,
         {

@@ -19,7 +19,7 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.ingest import batches, failures, request, store
 from chalicelib.ingest.failures import Failure, Failures
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 
 
@@ -39,7 +39,7 @@ def ingest_batch(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ingest(message: Received) -> None:
-    batch = Batch(**message.head)
+    batch = IngestBatch(**message.head)
     try:
         body = message.payload()
     except BlobMissing:  # the message waited for longer than the bucket keeps the payload
@@ -57,7 +57,7 @@ def _ingest(message: Received) -> None:
         stream.emit([_result_event(batch, result)])
 
 
-def _events(batch: Batch, body: bytes, result: Result) -> Iterator[Event]:
+def _events(batch: IngestBatch, body: bytes, result: Result) -> Iterator[Event]:
     """Yield the events of a batch that can be ingested, and add the others to the failures."""
     for number, line in enumerate(batches.lines(body), 1):
         if not line.strip():
@@ -69,7 +69,7 @@ def _events(batch: Batch, body: bytes, result: Result) -> Iterator[Event]:
             result.failures.add(Failure(number, _reason(fault), text))
 
 
-def _emit_new(batch: Batch, events: list[Event], result: Result) -> None:
+def _emit_new(batch: IngestBatch, events: list[Event], result: Result) -> None:
     """Emit those events that were not ingested before, and count the others as duplicates."""
     distinct = {int(event["event_id"]): event for event in reversed(events)}
     fresh = [event for name, event in distinct.items() if name not in result.event_ids]
@@ -91,7 +91,9 @@ def _with_provider(event: Event) -> Event:
     }
 
 
-def _result_event(batch: Batch, result: Result, *, retryable: bool = False, **error: Any) -> Event:
+def _result_event(
+    batch: IngestBatch, result: Result, *, retryable: bool = False, **error: Any
+) -> Event:
     """Return the event with the result of a batch; it is the same each time."""
     kind = "error" if error else "success"
     owner = {"subaccount_id": str(batch.subaccount_id)} if batch.subaccount_id else {}

@@ -18,7 +18,7 @@ _LINE = re.compile(
 _SIGNED, _SIGNATURE = "PGP SIGNED MESSAGE", "PGP SIGNATURE"
 
 
-class Block(NamedTuple):
+class ArmoredBlock(NamedTuple):
     """A block from ``start`` to ``end``, with its first and its last line."""
 
     start: int
@@ -26,12 +26,12 @@ class Block(NamedTuple):
     is_signed_text: bool
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[ArmoredBlock]:
     """Return the blocks of a text, in order; a block without an end is none."""
     if BEGIN not in text:
         return []
     ends: dict[str, int] = {}
-    complete: list[Block] = []
+    complete: list[ArmoredBlock] = []
     for line in reversed(list(_LINE.finditer(text))):
         label = line[2]
         if line[1] == "END":
@@ -39,13 +39,13 @@ def blocks(text: str) -> list[Block]:
             continue
         end = ends.get(_SIGNATURE if label == _SIGNED else label)
         if end is not None:
-            complete.append(Block(line.start(), end, label == _SIGNED))
+            complete.append(ArmoredBlock(line.start(), end, label == _SIGNED))
     return _outermost(complete)
 
 
-def _outermost(complete: list[Block]) -> list[Block]:
+def _outermost(complete: list[ArmoredBlock]) -> list[ArmoredBlock]:
     """Return the blocks that are in no other, in order; they come the last one first."""
-    outermost: list[Block] = []
+    outermost: list[ArmoredBlock] = []
     for block in reversed(complete):
         if not outermost or block.start >= outermost[-1].end:
             outermost.append(block)

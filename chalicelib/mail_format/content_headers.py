@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import encode_header
-from chalicelib.mail_format.mime_tree import Part
+from chalicelib.mail_format.mime_tree import MimePart
 from chalicelib.mail_format.rfc822 import Field
 
 _TOKEN = re.compile(r"[!#-'*+\-.0-9A-Z^-~]+")
@@ -21,7 +21,9 @@ def is_described(fields: Sequence[Field]) -> bool:
     return any(name == "mime-version" or name.startswith("content-") for name, _ in fields)
 
 
-def described(part: Part, fields: Sequence[Field], encoding: str, *, utf_8: bool) -> list[Field]:
+def described(
+    part: MimePart, fields: Sequence[Field], encoding: str, *, utf_8: bool
+) -> list[Field]:
     """Return the fields of a part for a body in another transfer encoding.
 
     ``utf_8``: the body is a text in that charset now.
@@ -35,7 +37,7 @@ def described(part: Part, fields: Sequence[Field], encoding: str, *, utf_8: bool
     return rfc822.replace_field(new, _content_type(part))
 
 
-def _content_type(part: Part) -> bytes:
+def _content_type(part: MimePart) -> bytes:
     parameters = (
         f"{name}={value}" if _TOKEN.fullmatch(value) else f"{name}={_quoted(value)}"
         for name, value in (part.parameters | {"charset": "utf-8"}).items()

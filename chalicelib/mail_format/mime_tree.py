@@ -24,7 +24,7 @@ _BOUNDARY = re.compile(r"[ -~]{0,69}[!-~]")
 IDENTITY: Final = frozenset({"", "7bit", "8bit", "binary"})
 
 
-class Part(NamedTuple):
+class MimePart(NamedTuple):
     """One node of the tree: its span in the message, and its content header fields.
 
     `content_type`, `encoding` and `disposition` are in lower case, the latter two empty when
@@ -42,13 +42,13 @@ class Part(NamedTuple):
     disposition: str
 
 
-def parse_tree(message: bytes) -> list[Part]:
+def parse_tree(message: bytes) -> list[MimePart]:
     """Return the parts of a message with CRLF line ends, each before its children.
 
     Raises MessageError on a malformed header line, a repeated or contradictory content header,
     a multipart without boundary, opening or closing delimiter, and on the limits above.
     """
-    parts: list[Part] = []
+    parts: list[MimePart] = []
     pending: list[tuple[int | None, int, int, str]] = [(None, 0, len(message), "text/plain")]
     while pending:
         parent, start, end, default = pending.pop()
@@ -63,7 +63,7 @@ def parse_tree(message: bytes) -> list[Part]:
     return parts
 
 
-def readable_tree(message: bytes) -> list[Part]:
+def readable_tree(message: bytes) -> list[MimePart]:
     """Return the parts of a message, none if they cannot be told apart."""
     try:
         return parse_tree(message)
@@ -82,8 +82,8 @@ def media_type(value: str) -> str:
 
 
 def _read_part(
-    message: bytes, parts: list[Part], parent: int | None, start: int, end: int, default: str
-) -> Part:
+    message: bytes, parts: list[MimePart], parent: int | None, start: int, end: int, default: str
+) -> MimePart:
     depth = 0 if parent is None else parts[parent].depth + 1
     if depth > MAX_DEPTH:
         raise MessageError(f"multiparts are nested more than {MAX_DEPTH} deep")
@@ -95,7 +95,7 @@ def _read_part(
                 raise MessageError(f"a part has more than one {name} header")
             content[name] = raw.decode("latin-1").partition(":")[2].replace("\r\n", "")
     content_type, parameters = _read_content_type(content.get("content-type", ""), default)
-    return Part(
+    return MimePart(
         parent,
         depth,
         start,
@@ -124,7 +124,7 @@ def _read_content_type(value: str, default: str) -> tuple[str, dict[str, str]]:
     return media_type[1].lower(), parameters
 
 
-def _cut(message: bytes, part: Part) -> list[tuple[int, int]]:
+def _cut(message: bytes, part: MimePart) -> list[tuple[int, int]]:
     """Return the spans between the delimiter lines of a multipart (RFC 2046 5.1.1)."""
     if part.encoding not in IDENTITY:
         raise MessageError(f"{part.content_type} cannot be encoded as {part.encoding}")

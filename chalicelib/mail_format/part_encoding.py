@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from chalicelib.mail_format.header_section import MessageError
-from chalicelib.mail_format.mime_tree import IDENTITY, Part
+from chalicelib.mail_format.mime_tree import IDENTITY, MimePart
 from chalicelib.mail_format.transfer_encoding import base64_digits
 
 #: RFC 2045 6.1, and what readers decode though it was never a standard
@@ -21,7 +21,7 @@ _ENCODINGS: Final = IDENTITY | {
 }
 
 
-def check_encodings(message: bytes, parts: Iterable[Part]) -> None:
+def check_encodings(message: bytes, parts: Iterable[MimePart]) -> None:
     """Raise MessageError for the first part that no mail reader can decode."""
     for part in parts:
         if part.encoding not in _ENCODINGS:
@@ -30,7 +30,7 @@ def check_encodings(message: bytes, parts: Iterable[Part]) -> None:
             _check_base64(message[part.body_start : part.end], part)
 
 
-def _check_base64(body: bytes, part: Part) -> None:
+def _check_base64(body: bytes, part: MimePart) -> None:
     try:
         base64_digits(body)
     except ValueError:

@@ -14,7 +14,7 @@ from chalicelib.mail_format.header_section import (
     header_fields,
     split_head,
 )
-from chalicelib.mail_format.mime_tree import Part, parse_tree
+from chalicelib.mail_format.mime_tree import MimePart, parse_tree
 from chalicelib.mail_format.transfer_encoding import normalise_newlines
 
 __all__ = [
@@ -79,7 +79,7 @@ def replace_field(fields: Sequence[Field], raw: bytes) -> list[Field]:
     return [*fields[:at], new, *remove(fields[at:], new[0])]
 
 
-def check(message: bytes) -> list[Part]:
+def check(message: bytes) -> list[MimePart]:
     """Refuse a normalised message that breaks a rule of spec 2.2 (RFC822 rules 2, 4 and 5).
 
     A second header field of a name that a message has once is refused as well (RFC 5322 3.6).
@@ -109,7 +109,7 @@ def _check_end_of_data(message: bytes) -> None:
         raise MessageError("the message contains the SMTP end-of-data sequence, a line of one dot")
 
 
-def _check_amp(part: Part, parts: Sequence[Part]) -> None:
+def _check_amp(part: MimePart, parts: Sequence[MimePart]) -> None:
     ancestor = part.parent
     while ancestor is not None and parts[ancestor].content_type != "multipart/alternative":
         ancestor = parts[ancestor].parent

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from chalicelib.mail_format import text_parts
 from chalicelib.mail_format.content_headers import described, is_described
 from chalicelib.mail_format.header_section import Field, MessageError, header_fields, split_head
-from chalicelib.mail_format.mime_tree import IDENTITY, MAX_DEPTH, Part, readable_tree
+from chalicelib.mail_format.mime_tree import IDENTITY, MAX_DEPTH, MimePart, readable_tree
 from chalicelib.mail_format.seven_bit_bodies import (
     seven_bit_body,
     text_body,
@@ -54,7 +54,7 @@ class _Edit(NamedTuple):
 
 def seven_bit(
     message: bytes,
-    tree: Sequence[Part],
+    tree: Sequence[MimePart],
     *,
     keeps: Keeps = lambda _: False,
     describes: bool = True,
@@ -88,7 +88,7 @@ class _Conversion:
     def __init__(
         self,
         message: bytes,
-        tree: Sequence[Part],
+        tree: Sequence[MimePart],
         keeps: Keeps,
         describes: bool,
         outer: Sequence[bytes] = (),
@@ -121,7 +121,7 @@ class _Conversion:
         return _joined(new) + self._message[end:] if new != fields else self._message
 
     def _edits(self) -> Iterator[_Edit]:
-        children: dict[int, list[Part]] = defaultdict(list)
+        children: dict[int, list[MimePart]] = defaultdict(list)
         for part in self._tree:
             if part.parent is not None:
                 children[part.parent].append(part)
@@ -144,7 +144,7 @@ class _Conversion:
             field if is_top and self._keeps(field) else seven_bit_field(field) for field in fields
         ]
 
-    def _edits_between(self, part: Part, children: Sequence[Part]) -> Iterator[_Edit]:
+    def _edits_between(self, part: MimePart, children: Sequence[MimePart]) -> Iterator[_Edit]:
         """Yield new delimiters where a preamble, an epilogue or padding does not fit.
 
         No reader shows those.
@@ -161,7 +161,7 @@ class _Conversion:
         if not is_seven_bit(self._message[start : part.end]):
             yield _Edit(start, part.end, b"\r\n%b--\r\n" % delimiter)
 
-    def _body(self, part: Part, fields: list[Field]) -> tuple[list[Field], bytes] | None:
+    def _body(self, part: MimePart, fields: list[Field]) -> tuple[list[Field], bytes] | None:
         """Return the header fields and the body that a part needs; ``None`` if its own will do."""
         body = self._message[part.body_start : part.end]
         if is_composite(part.content_type):
@@ -185,7 +185,7 @@ class _Conversion:
         return described(part, fields, encoded.encoding, utf_8=utf_8), encoded.body
 
     def _body_of_composite(
-        self, part: Part, fields: list[Field], body: bytes
+        self, part: MimePart, fields: list[Field], body: bytes
     ) -> tuple[list[Field], bytes] | None:
         """Return the same for a part that must not be encoded itself.
 
@@ -204,12 +204,12 @@ class _Conversion:
             return None
         return described(part, fields, "7bit", utf_8=False), inner
 
-    def _inner(self, part: Part, octets: bytes, delimiters: Sequence[bytes]) -> bytes:
+    def _inner(self, part: MimePart, octets: bytes, delimiters: Sequence[bytes]) -> bytes:
         if part.content_type not in MESSAGES or not _has_header(octets):
             return octets
         return seven_bit_message(octets, delimiters, self._level + 1)
 
-    def _delimiters(self, part: Part) -> list[bytes]:
+    def _delimiters(self, part: MimePart) -> list[bytes]:
         return [*self._outer, *map(_delimiter, around(part, self._tree))]
 
 
@@ -237,7 +237,7 @@ def _joined(fields: Sequence[Field]) -> bytes:
     return b"".join(raw for _, raw in fields)
 
 
-def _delimiter(part: Part) -> bytes:
+def _delimiter(part: MimePart) -> bytes:
     return b"--" + part.parameters["boundary"].encode("ascii")
 
 
@@ -249,11 +249,11 @@ def _check_lines(octets: bytes, what: str) -> None:
         raise MessageError(f"{what} has a line of more than {LINE_LIMIT} octets")
 
 
-def _is_shown(part: Part) -> bool:
+def _is_shown(part: MimePart) -> bool:
     return part.content_type.startswith("text/") and part.disposition != "attachment"
 
 
-def _text_with_nul(message: bytes, part: Part) -> str | None:
+def _text_with_nul(message: bytes, part: MimePart) -> str | None:
     """Return a text that holds a NUL; ``None`` if it does not, or cannot be read."""
     if part.encoding == "quoted-printable":
         suspect = message.find(b"=00", part.body_start, part.end) >= 0
@@ -268,7 +268,7 @@ def _text_with_nul(message: bytes, part: Part) -> str | None:
     return text if "\0" in text else None
 
 
-def _decoded(part: Part, body: bytes) -> bytes:
+def _decoded(part: MimePart, body: bytes) -> bytes:
     """Return the octets of a body in base64 or quoted-printable; raises ``ValueError``."""
     if part.encoding == "base64":
         return normalise_newlines(a2b_base64(body))
@@ -277,7 +277,7 @@ def _decoded(part: Part, body: bytes) -> bytes:
     raise MessageError(f"unknown Content-Transfer-Encoding {part.encoding[:80]!r}")
 
 
-def _is_unlabelled_utf_8(part: Part, body: bytes) -> bool:
+def _is_unlabelled_utf_8(part: MimePart, body: bytes) -> bool:
     """Tell whether a text is in UTF-8, though its header says nothing or ASCII."""
     if part.encoding not in IDENTITY or body.isascii():
         return False

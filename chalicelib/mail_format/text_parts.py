@@ -14,7 +14,7 @@ from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.content_headers import described, is_described
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
-from chalicelib.mail_format.mime_tree import IDENTITY, Part
+from chalicelib.mail_format.mime_tree import IDENTITY, MimePart
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.seven_bit_bodies import text_body, undescribed_body
 from chalicelib.mail_format.signed_parts import around
@@ -26,16 +26,16 @@ _KINDS = (PLAIN, HTML, AMP)
 _UTF_8 = frozenset({"utf-8", "ascii"})
 
 
-def find(tree: Sequence[Part]) -> list[Part]:
+def find(tree: Sequence[MimePart]) -> list[MimePart]:
     """Return the first part of each kind, in the order of the message."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, MimePart] = {}
     for part in tree:
         if part.content_type in _KINDS and part.disposition != "attachment":
             parts.setdefault(part.content_type, part)
     return list(parts.values())
 
 
-def read(message: bytes, part: Part) -> str:
+def read(message: bytes, part: MimePart) -> str:
     """Return the text of a part; raises ``MessageError`` if its declared encoding is wrong."""
     body = message[part.body_start : part.end]
     try:
@@ -54,9 +54,9 @@ def read(message: bytes, part: Part) -> str:
 
 def replaced(
     message: bytes,
-    tree: Sequence[Part],
+    tree: Sequence[MimePart],
     fields: Iterable[Field],
-    texts: Iterable[tuple[Part, str]],
+    texts: Iterable[tuple[MimePart, str]],
     *,
     describes: bool = True,
 ) -> bytes:
@@ -81,7 +81,7 @@ def replaced(
 
 
 def _section(
-    part: Part, fields: list[Field], text: str, delimiters: Sequence[bytes], describes: bool
+    part: MimePart, fields: list[Field], text: str, delimiters: Sequence[bytes], describes: bool
 ) -> tuple[list[Field], bytes]:
     """Return the header fields and the body of a part with a new text."""
     if part.parent is None and not (describes or is_described(fields)):
@@ -102,6 +102,6 @@ def _decoded(body: bytes, name: str) -> str:
     return body.decode("utf-8" if name in _UTF_8 else name)
 
 
-def _charset(part: Part) -> str:
+def _charset(part: MimePart) -> str:
     """Return the charset under its usual name; a part without a charset counts as UTF-8."""
     return charset(part.parameters.get("charset", "utf-8"))

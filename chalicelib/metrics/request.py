@@ -15,7 +15,7 @@ from chalicelib.metrics.filters import Filter, read_simple
 from chalicelib.metrics.model import METRICS, PLACEMENT_METRICS, POSITION, SUBJECT
 from chalicelib.metrics.precision import PRECISIONS, Precision
 from chalicelib.metrics.schema_check import Violation
-from chalicelib.metrics.window import Window, read_window
+from chalicelib.metrics.window import MetricsWindow, read_window
 
 DEFAULT_LIMIT: Final = 1000
 MOST_ROWS: Final = 10_000
@@ -30,7 +30,7 @@ class ReportRequest:
     """
 
     account_id: int
-    window: Window
+    window: MetricsWindow
     filter: Filter
     metrics: tuple[str, ...]
     limit: int | None

@@ -24,7 +24,7 @@ _DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MetricsWindow:
     """Whole minutes since the epoch from ``start`` to before ``end``, both on bucket boundaries."""
 
     start: int
@@ -41,7 +41,7 @@ class Window:
         return datetime.fromtimestamp(minute * 60, self.zone).isoformat(timespec="seconds")
 
 
-def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) -> Window:
+def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) -> MetricsWindow:
     """Read ``from``, ``to``, ``timezone`` and ``precision``; raises 400.
 
     Without a precision it is the finest one that allows the window. The window is cut to the time
@@ -63,7 +63,7 @@ def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) 
     latest = int(clock.now() + _DAY_SECONDS) // 60
     start = precision.floor(max(start, oldest), zone)
     end = ceiling(precision, min(end, latest), zone)
-    return Window(start, max(start, end), precision, zone)
+    return MetricsWindow(start, max(start, end), precision, zone)
 
 
 def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:

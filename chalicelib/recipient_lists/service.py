@@ -11,7 +11,7 @@ from chalicelib.recipient_lists.model import RecipientList, draw_id
 from chalicelib.recipient_lists.recipients import Refusals, good_recipients, no_good_recipient
 from chalicelib.recipient_lists.request import ListBody
 from chalicelib.recipient_lists.store import contents, lists
-from chalicelib.recipient_lists.store.contents import Version
+from chalicelib.recipient_lists.store.contents import ListVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def unknown_list(list_id: str) -> ApiError:
     return resource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' does not exist")
 
 
-def _write(account_id: int, list_id: str, recipients: list[Any], refusals: Refusals) -> Version:
+def _write(account_id: int, list_id: str, recipients: list[Any], refusals: Refusals) -> ListVersion:
     version = contents.write(account_id, list_id, good_recipients(recipients, refusals))
     if not version.count:
         raise no_good_recipient(refusals.errors)
@@ -80,7 +80,7 @@ def _write(account_id: int, list_id: str, recipients: list[Any], refusals: Refus
 
 
 def _change(
-    account_id: int, list_id: str, body: ListBody, version: Version | None
+    account_id: int, list_id: str, body: ListBody, version: ListVersion | None
 ) -> tuple[RecipientList, RecipientList]:
     fields = body.model_fields_set
 

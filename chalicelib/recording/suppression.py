@@ -18,8 +18,8 @@ from chalicelib.suppression import service
 from chalicelib.suppression.model import (
     BLOCKING,
     NON_TRANSACTIONAL,
-    Entry,
     Recipient,
+    SuppressionEntry,
     entry_about,
 )
 from chalicelib.suppression.store import lookup_items
@@ -36,7 +36,7 @@ Owner = tuple[int, int | None]
 
 def suppress(events: Iterable[Event]) -> None:
     """Add the entries that ``events`` cause to the lists of the messages' senders."""
-    lists: dict[Owner, list[Entry]] = defaultdict(list)
+    lists: dict[Owner, list[SuppressionEntry]] = defaultdict(list)
     for event in events:
         lists[_owner(event)] += _entries(event)
     for (account_id, subaccount_id), entries in lists.items():
@@ -66,7 +66,7 @@ def _recipient(event: Event) -> Recipient:
     return Recipient(*_owner(event), event["rcpt_to"])
 
 
-def _entries(event: Event) -> Iterator[Entry]:
+def _entries(event: Event) -> Iterator[SuppressionEntry]:
     source = _source(event)
     if not source:
         return

@@ -33,7 +33,7 @@ class Count(NamedTuple):
     more: bool
 
 
-class Kind(NamedTuple):
+class ResourceKind(NamedTuple):
     """A kind of resource: the grant of its list, and what counts it in a scope."""
 
     grant: str
@@ -64,22 +64,30 @@ def _suppressed(scope: Scope) -> Count:
     return Count(sum(tally.total() for tally in tallies.values()), False)
 
 
-KINDS: Final[dict[str, Kind]] = {
-    "templates": Kind("templates/view", _listed_by(lambda scope: templates.in_scope(scope, None))),
-    "snippets": Kind("templates/view", _listed_by(lambda scope: snippets.in_scope(scope, None))),
-    "ab_tests": Kind("ab-testing/manage", _listed_by(ab_tests.in_scope)),
-    "recipient_lists": Kind(
+KINDS: Final[dict[str, ResourceKind]] = {
+    "templates": ResourceKind(
+        "templates/view", _listed_by(lambda scope: templates.in_scope(scope, None))
+    ),
+    "snippets": ResourceKind(
+        "templates/view", _listed_by(lambda scope: snippets.in_scope(scope, None))
+    ),
+    "ab_tests": ResourceKind("ab-testing/manage", _listed_by(ab_tests.in_scope)),
+    "recipient_lists": ResourceKind(
         "recipient_lists/manage",
         _listed_by(lambda scope: recipient_lists.in_account(scope.account_id)),
     ),
-    "sending_domains": Kind("sending_domains/manage", _listed_by(sending_domains.readable_in)),
-    "tracking_domains": Kind("tracking_domains/view", _listed_by(tracking_domains.in_scope)),
-    "webhooks": Kind("webhooks/view", _listed_by(webhooks.in_scope)),
-    "suppressions": Kind("suppression_lists/manage", _suppressed),
-    "subaccounts": Kind(
+    "sending_domains": ResourceKind(
+        "sending_domains/manage", _listed_by(sending_domains.readable_in)
+    ),
+    "tracking_domains": ResourceKind(
+        "tracking_domains/view", _listed_by(tracking_domains.in_scope)
+    ),
+    "webhooks": ResourceKind("webhooks/view", _listed_by(webhooks.in_scope)),
+    "suppressions": ResourceKind("suppression_lists/manage", _suppressed),
+    "subaccounts": ResourceKind(
         "subaccount/view", lambda scope: Count(subaccounts.count(scope.account_id), False)
     ),
-    "api_keys": Kind("api_keys/manage", _listed_by(api_keys.in_scope)),
+    "api_keys": ResourceKind("api_keys/manage", _listed_by(api_keys.in_scope)),
 }
 """What is counted, by its name in the answer."""
 

@@ -41,7 +41,7 @@ class Mailer(Protocol):
         ...
 
 
-class Mailbox(NamedTuple):
+class VerificationMailbox(NamedTuple):
     """The mailbox that a token verifies: one of :data:`KINDS` at a domain."""
 
     domain: str
@@ -82,13 +82,13 @@ def send_token(domain: str, kind: str, *, local_part: str = "") -> None:
         _mail(mailbox_address(after, kind), domain, token)
 
 
-def read_token(token: str) -> Mailbox | None:
+def read_token(token: str) -> VerificationMailbox | None:
     """Return the mailbox that the token verifies; ``None`` if the service did not sign it."""
     try:
         domain, kind, _ = signing.from_token(token, _PURPOSE)
     except signing.BadSignature:
         return None
-    return Mailbox(domain, kind)
+    return VerificationMailbox(domain, kind)
 
 
 def is_current(domain: SendingDomain, kind: str, token: str) -> bool:

@@ -77,7 +77,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SubaccountPage:
     """One page; ``next_link`` is empty on the last one."""
 
     subaccounts: list[Subaccount]
@@ -106,7 +106,7 @@ def read_query(account_id: int, query: Mapping[str, str]) -> Query:
     return _from_cursor(search, params, query.get("cursor", FIRST))
 
 
-def run(search: Query, query: Mapping[str, str]) -> Page:
+def run(search: Query, query: Mapping[str, str]) -> SubaccountPage:
     """Find one page of an account's subaccounts."""
     matching: Iterable[Subaccount] = _matching(search)
     total = search.total
@@ -119,7 +119,7 @@ def run(search: Query, query: Mapping[str, str]) -> Page:
     subaccounts = page[: search.per_page]
     more = len(page) > len(subaccounts)
     next_link = _next_link(search, query, subaccounts[-1], total) if more else ""
-    return Page(subaccounts, total, next_link)
+    return SubaccountPage(subaccounts, total, next_link)
 
 
 def everything(account_id: int, query: Mapping[str, str]) -> list[Subaccount]:

@@ -43,7 +43,7 @@ LONGEST_DESCRIPTION: Final = 6000  # bytes; a hundred fit a transaction in any e
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
-class Kind(NamedTuple):
+class SuppressionKind(NamedTuple):
     """The type of an entry, and whether it is for one mailing list.
 
     Entries of different kinds are counted and indexed apart.
@@ -57,16 +57,16 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = (
-    *(Kind(blocking, specific) for blocking in BLOCKING for specific in (False, True)),
-    Kind(OPEN_TRACKING, False),
+    *(SuppressionKind(blocking, specific) for blocking in BLOCKING for specific in (False, True)),
+    SuppressionKind(OPEN_TRACKING, False),
 )
 
 #: the number of entries of each kind and source
-Tally = Counter[tuple[Kind, str]]
+Tally = Counter[tuple[SuppressionKind, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SuppressionEntry:
     """One entry. Times are milliseconds; ``list_id`` is empty for an account-wide entry.
 
     ``recipient`` is in the one spelling of addresses (``core.addresses``).
@@ -83,9 +83,9 @@ class Entry:
     subaccount_id: int | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> SuppressionKind:
         """Return the kind of the entry."""
-        return Kind(self.type, bool(self.list_id))
+        return SuppressionKind(self.type, bool(self.list_id))
 
     @property
     def domain(self) -> str:
@@ -101,7 +101,7 @@ class Recipient(NamedTuple):
     address: str
 
 
-class Hold(NamedTuple):
+class SuppressionHold(NamedTuple):
     """The messages of one type to one recipient that a list holds back.
 
     ``source`` is that of the account-wide entry, empty if there is none; ``lists`` are the mailing
@@ -123,7 +123,7 @@ def new_entry(
     *,
     description: str | None = None,
     list_id: str | None = None,
-) -> Entry:
+) -> SuppressionEntry:
     """Return an entry created now, of the primary account's list.
 
     Raises ``ValueError``, with a text for the caller of the API, if a field is not valid.
@@ -140,7 +140,7 @@ def entry_about(
     *,
     description: str | None = None,
     list_id: str | None = None,
-) -> Entry:
+) -> SuppressionEntry:
     """Return an entry as :func:`new_entry` does, without checking the address again.
 
     Some characters take more bytes in lower case, so an address that was accepted may look too long
@@ -156,7 +156,7 @@ def entry_about(
     if description and len(description.encode()) > LONGEST_DESCRIPTION:
         raise ValueError(f"description can have at most {LONGEST_DESCRIPTION} bytes")
     now = clock.now_ms()
-    return Entry(
+    return SuppressionEntry(
         recipient=spelling(recipient),
         type=type,
         source=source,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
 from chalicelib.core.errors import NotFound, not_permitted
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression.model import COMPLIANCE, Entry
+from chalicelib.suppression.model import COMPLIANCE, SuppressionEntry
 from chalicelib.suppression.store.changes import Changes
 from chalicelib.suppression.store.items import Key, read_recipient, to_entry
 from chalicelib.suppression.store.lookup_items import lookup_key_for, without_entry, without_list
@@ -28,7 +28,7 @@ def remove(
     """
     only_list = None if list_id is None else list_id.lower()
 
-    def matches(entry: Entry) -> bool:
+    def matches(entry: SuppressionEntry) -> bool:
         return entry.type in types and only_list in (None, entry.list_id.lower())
 
     scope = Scope(account_id, subaccount_id or PRIMARY)
@@ -42,14 +42,14 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     Those added by compliance stay, unless ``compliance`` is true.
     """
 
-    def matches(entry: Entry) -> bool:
+    def matches(entry: SuppressionEntry) -> bool:
         return compliance or entry.source != COMPLIANCE
 
     return _remove(scope, recipient, matches, by_customer=False)
 
 
 def _remove(
-    scope: Scope, recipient: str, matches: Callable[[Entry], bool], *, by_customer: bool
+    scope: Scope, recipient: str, matches: Callable[[SuppressionEntry], bool], *, by_customer: bool
 ) -> int:
     """Remove the matching entries from the lists in ``scope``; return how many there were.
 

@@ -11,21 +11,27 @@ from typing import Any, Final
 
 from chalicelib.core.errors import bad_request
 from chalicelib.core.reply import fitting
-from chalicelib.suppression.model import BLOCKING, MANUALLY_ADDED, Entry, check_type, new_entry
+from chalicelib.suppression.model import (
+    BLOCKING,
+    MANUALLY_ADDED,
+    SuppressionEntry,
+    check_type,
+    new_entry,
+)
 
 MOST_IN_BULK: Final = 10_000
 LARGEST_BULK: Final = 50 * 1024 * 1024
 _LONGEST_NAME = 254
 
 
-def read_bulk(body: Any) -> list[Entry]:
+def read_bulk(body: Any) -> list[SuppressionEntry]:
     """Read the entries of a bulk load; raises 400, which names the malformed ones."""
     recipients = body.get("recipients") if isinstance(body, dict) else None
     if not isinstance(recipients, list) or not recipients:
         raise bad_request("recipients must be an array of recipient objects")
     if len(recipients) > MOST_IN_BULK:
         raise bad_request(f"recipients can hold at most {MOST_IN_BULK} entries")
-    entries: list[Entry] = []
+    entries: list[SuppressionEntry] = []
     faults: list[tuple[str, str]] = []
     for index, each in enumerate(recipients):
         try:
@@ -47,7 +53,7 @@ def joined_names(names: Sequence[str]) -> str:
     return ", ".join([*first, *more])
 
 
-def read_entries(recipient: str, body: Any) -> list[Entry]:
+def read_entries(recipient: str, body: Any) -> list[SuppressionEntry]:
     """Read the entry that an object describes, or two by the deprecated flags; raises 400."""
     try:
         return _entries(recipient, body)
@@ -69,7 +75,7 @@ def read_removal(body: Any) -> tuple[str, ...]:
     return (type,)
 
 
-def _entries(recipient: Any, body: Any) -> list[Entry]:
+def _entries(recipient: Any, body: Any) -> list[SuppressionEntry]:
     if not isinstance(body, dict):
         raise ValueError("A recipient must be an object")
     if not isinstance(recipient, str):

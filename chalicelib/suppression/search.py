@@ -24,10 +24,17 @@ from chalicelib.core.errors import NotFound, bad_request
 from chalicelib.core.reply import bytes_in_reply
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind, Tally
+from chalicelib.suppression.model import (
+    KINDS,
+    SOURCES,
+    TYPES,
+    SuppressionEntry,
+    SuppressionKind,
+    Tally,
+)
 from chalicelib.suppression.store import by_time, counts
-from chalicelib.suppression.store.by_time import Partition, Span
-from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in, rows_of
+from chalicelib.suppression.store.by_time import Span, TimePartition
+from chalicelib.suppression.store.items import LATEST_MS, EntryPart, part_of, parts_in, rows_of
 from chalicelib.suppression.view import entry_view
 
 #  most entries of some sources for which a search reads along sources rather than along domains
@@ -35,7 +42,7 @@ _FEW = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class SuppressionFilters:
     """The filters of a search. An empty tuple is no filter; ``domains`` are lower-case.
 
     ``list_id`` is ``None`` for all entries and empty for account-wide ones; ``words`` must all be
@@ -52,7 +59,7 @@ class Filters:
     recipient: str = ""
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[SuppressionKind]:
         """Return the kinds of entry that can match."""
         specific = None if self.list_id is None else bool(self.list_id)
         return [k for k in KINDS if k.type in self.types and specific in (None, k.specific)]
@@ -62,7 +69,7 @@ class Filters:
         """Return the sources that can match."""
         return [source for source in SOURCES if source in self.sources or not self.sources]
 
-    def describe(self, entry: Entry) -> bool:
+    def describe(self, entry: SuppressionEntry) -> bool:
         """Tell whether the description of an entry matches."""
         text = entry.description or ""
         if self.exact is not None:
@@ -70,7 +77,7 @@ class Filters:
         lowered = text.lower()
         return all(word in lowered for word in self.words)
 
-    def match(self, entry: Entry) -> bool:
+    def match(self, entry: SuppressionEntry) -> bool:
         """Tell whether an entry passes all filters but that of the recipient."""
         return (
             entry.kind in self.kinds
@@ -101,7 +108,7 @@ class Search:
     names the list and the filters, to which cursors are bound.
     """
 
-    filters: Filters
+    filters: SuppressionFilters
     span: Span
     bounded: bool
     per_page: int
@@ -113,10 +120,10 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SuppressionPage:
     """The entries of one page; ``last`` is the position of its last one if there are more."""
 
-    entries: list[Entry]
+    entries: list[SuppressionEntry]
     total: int
     last: str = ""
 
@@ -128,16 +135,16 @@ class _QueryPlan:
     ``total`` is the number of matching entries, where the counts alone say it.
     """
 
-    partitions: list[Partition]
-    filters: list[Callable[[Entry], bool]]
+    partitions: list[TimePartition]
+    filters: list[Callable[[SuppressionEntry], bool]]
     total: int | None
 
-    def matches(self, entry: Entry) -> bool:
+    def matches(self, entry: SuppressionEntry) -> bool:
         """Tell whether an entry of the partitions passes the remaining filters."""
         return all(matches(entry) for matches in self.filters)
 
 
-def find_page(scope: Scope, search: Search) -> Page:
+def find_page(scope: Scope, search: Search) -> SuppressionPage:
     """Return one page; raises 400 for one that is too large and cannot end early."""
     if search.filters.recipient:
         return _page_of_recipient(scope, search)
@@ -149,15 +156,15 @@ def find_page(scope: Scope, search: Search) -> Page:
     entries = [entry for _, entry in page_rows]
     last = page_rows[-1][0] if len(rows) > len(page_rows) else ""
     if search.total is not None:
-        return Page(entries, search.total, last)
+        return SuppressionPage(entries, search.total, last)
     if plan.total is not None and not search.bounded:
-        return Page(entries, plan.total, last)
+        return SuppressionPage(entries, plan.total, last)
     if rows and not last:
-        return Page(entries, search.skip + len(rows), last)
-    return Page(entries, _count(scope.account_id, plan, search), last)
+        return SuppressionPage(entries, search.skip + len(rows), last)
+    return SuppressionPage(entries, _count(scope.account_id, plan, search), last)
 
 
-def _page_of_recipient(scope: Scope, search: Search) -> Page:
+def _page_of_recipient(scope: Scope, search: Search) -> SuppressionPage:
     filters, span, after = search.filters, search.span, search.after
     rows = [
         (position, entry)
@@ -173,12 +180,12 @@ def _page_of_recipient(scope: Scope, search: Search) -> Page:
         rest = rows[search.skip :]
     page_rows = rest[: _fitting(rest[: search.per_page], by_cursor=search.by_cursor)]
     last = page_rows[-1][0] if len(rest) > len(page_rows) else ""
-    return Page([entry for _, entry in page_rows], len(rows), last)
+    return SuppressionPage([entry for _, entry in page_rows], len(rows), last)
 
 
 def recipient_page(
     scope: Scope, recipient: str, types: Collection[str], paging: Paging, after: str
-) -> Page:
+) -> SuppressionPage:
     """Return one page of a recipient's entries of these types, the last updated first.
 
     The page begins after the position ``after``, so removing an entry between two pages skips no
@@ -191,17 +198,20 @@ def recipient_page(
     by_cursor = paging.cursor is not None
     page_rows = rest[: _fitting(rest[: paging.per_page], by_cursor=by_cursor)]
     last = page_rows[-1][0] if len(rest) > len(page_rows) else ""
-    return Page([entry for _, entry in page_rows], len(rows), last)
+    return SuppressionPage([entry for _, entry in page_rows], len(rows), last)
 
 
-def everything(account_id: int, subaccount_id: int | None) -> Iterator[Entry]:
+def everything(account_id: int, subaccount_id: int | None) -> Iterator[SuppressionEntry]:
     """Yield all entries of one list, the one updated first first, a few pages in memory."""
     tallies = counts.read(account_id, [part_of(subaccount_id)])
-    plan, span = _plan(Filters(TYPES), tallies), by_time.between(0, LATEST_MS, newest_first=False)
+    plan, span = (
+        _plan(SuppressionFilters(TYPES), tallies),
+        by_time.between(0, LATEST_MS, newest_first=False),
+    )
     return (entry for _, entry in by_time.read(account_id, plan.partitions, span, _FEW))
 
 
-def _fitting(rows: Sequence[tuple[str, Entry]], *, by_cursor: bool) -> int:
+def _fitting(rows: Sequence[tuple[str, SuppressionEntry]], *, by_cursor: bool) -> int:
     """Return how many entries of a page fit a reply; the first one always does."""
     remaining_bytes = settings().max_reply_bytes
     for number, (_, entry) in enumerate(rows):
@@ -216,7 +226,7 @@ def _fitting(rows: Sequence[tuple[str, Entry]], *, by_cursor: bool) -> int:
 
 def _rows(
     account_id: int, plan: _QueryPlan, search: Search, expected: int
-) -> Iterator[tuple[str, Entry]]:
+) -> Iterator[tuple[str, SuppressionEntry]]:
     """Yield ``(position, entry)`` of the matching entries, from where the page begins."""
     span = by_time.rest_of(search.span, search.after) if search.after else search.span
     rows = by_time.read(account_id, plan.partitions, span, _FEW if plan.filters else expected)
@@ -227,16 +237,16 @@ def _rows(
     )
 
 
-def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _QueryPlan:
+def _plan(filters: SuppressionFilters, tallies: Mapping[EntryPart, Tally]) -> _QueryPlan:
     dimension, values = _narrowest(filters, tallies)
     partitions = [
-        Partition(part, kind, dimension, value, size)
+        TimePartition(part, kind, dimension, value, size)
         for part, tally in tallies.items()
         for kind in filters.kinds
         for value in values
         if (size := counts.total(tally, [kind], [value] if dimension == "source" else SOURCES)) > 0
     ]
-    rest: list[Callable[[Entry], bool]] = []
+    rest: list[Callable[[SuppressionEntry], bool]] = []
     if filters.words or filters.exact is not None:
         rest.append(filters.describe)
     if filters.domains and dimension != "domain":
@@ -249,7 +259,9 @@ def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _QueryPlan:
     )
 
 
-def _narrowest(filters: Filters, tallies: Mapping[Part, Tally]) -> tuple[str, Sequence[str]]:
+def _narrowest(
+    filters: SuppressionFilters, tallies: Mapping[EntryPart, Tally]
+) -> tuple[str, Sequence[str]]:
     """Return the dimension to read along, and its values."""
     if filters.list_id:
         return "list", [filters.list_id.lower()]
@@ -260,7 +272,7 @@ def _narrowest(filters: Filters, tallies: Mapping[Part, Tally]) -> tuple[str, Se
     return "time", [""]
 
 
-def _of_sources(filters: Filters, tallies: Mapping[Part, Tally]) -> int:
+def _of_sources(filters: SuppressionFilters, tallies: Mapping[EntryPart, Tally]) -> int:
     kinds, sources = filters.kinds, filters.known_sources
     return sum(counts.total(tally, kinds, sources) for tally in tallies.values())
 

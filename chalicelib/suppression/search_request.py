@@ -16,7 +16,7 @@ from chalicelib.core.fields import boolean, integer
 from chalicelib.core.query import Query, comma_list, with_cursor
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
-from chalicelib.suppression.search import Filters, Page, Paging, Search
+from chalicelib.suppression.search import Paging, Search, SuppressionFilters, SuppressionPage
 from chalicelib.suppression.store.by_time import Span, between
 
 DEFAULT_PER_PAGE = 1000
@@ -69,7 +69,9 @@ def read_search(query: Query, scope: Scope) -> Search:
     )
 
 
-def search_links(path: str, query: Query, search: Search, page: Page) -> list[dict[str, str]]:
+def search_links(
+    path: str, query: Query, search: Search, page: SuppressionPage
+) -> list[dict[str, str]]:
     """Return the links of a page of a search; there are none without a cursor in the query."""
     if "cursor" not in query:
         return []
@@ -90,7 +92,9 @@ def read_position(paging: Paging, binding: Any) -> str:
     return str(_open(paging.cursor, _RECIPIENT, binding)[0]) if paging.cursor else ""
 
 
-def recipient_links(path: str, query: Query, page: Page, binding: Any) -> list[dict[str, str]]:
+def recipient_links(
+    path: str, query: Query, page: SuppressionPage, binding: Any
+) -> list[dict[str, str]]:
     """Return the links of a page of a recipient's entries, as :func:`search_links` does."""
     if "cursor" not in query:
         return []
@@ -116,10 +120,10 @@ def read_list_id(query: Query) -> str | None:
     return list_id
 
 
-def _read_filters(query: Query) -> Filters:
+def _read_filters(query: Query) -> SuppressionFilters:
     description = query.get("description", "")
     strict = boolean(query, "description_strict", False)
-    return Filters(
+    return SuppressionFilters(
         types=read_types(query),
         domains=tuple(dict.fromkeys(map(domain_names.spelling, comma_list(query, "domain")))),
         sources=tuple(dict.fromkeys(comma_list(query, "sources"))),

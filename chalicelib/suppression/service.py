@@ -19,7 +19,7 @@ from chalicelib.core.errors import ApiError, bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
     MOST_ENTRIES,
-    Entry,
+    SuppressionEntry,
 )
 from chalicelib.suppression.request import joined_names
 from chalicelib.suppression.store import counts
@@ -32,14 +32,16 @@ MOST_LISTS = 1000
 _REFUSAL: Final = "Recipient could not be updated - Compliance"
 
 Items = Mapping[Key, Item]
-Entries = Mapping[Key, Entry]
+Entries = Mapping[Key, SuppressionEntry]
 #: returns the entry to write, from the present one (if any) and the new one; ``None`` for no write
-Rule = Callable[[Entry | None, Entry], Entry | None]
+Rule = Callable[[SuppressionEntry | None, SuppressionEntry], SuppressionEntry | None]
 #: looks at the present items and the new entries before anything is written, and may raise
 Check = Callable[[int, Items, Entries], None]
 
 
-def add_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+def add_all(
+    account_id: int, subaccount_id: int | None, entries: Iterable[SuppressionEntry]
+) -> None:
     """Add entries of one list that follow from mail; those that exist already stay as they are.
 
     So adding them again changes nothing. The limits do not apply. Takes about one request for 50.
@@ -47,7 +49,9 @@ def add_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]
     _write(account_id, subaccount_id, entries, _keep_present, _no_check)
 
 
-def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+def put_all(
+    account_id: int, subaccount_id: int | None, entries: Iterable[SuppressionEntry]
+) -> None:
     """Create or update entries of one list, as customers may.
 
     Raises 403, and writes nothing, if one of them was added by compliance, and 400 where a limit
@@ -57,7 +61,7 @@ def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]
 
 
 def load_all(
-    account_id: int, subaccount_id: int | None, entries: Collection[Entry]
+    account_id: int, subaccount_id: int | None, entries: Collection[SuppressionEntry]
 ) -> ApiError | None:
     """Create or update entries of one list in bulk, as customers may.
 
@@ -76,7 +80,9 @@ def load_all(
     return error
 
 
-def impose_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+def impose_all(
+    account_id: int, subaccount_id: int | None, entries: Iterable[SuppressionEntry]
+) -> None:
     """Write entries of one list over the present ones, as the operator may.
 
     Raises 400 where a limit would be exceeded.
@@ -84,11 +90,11 @@ def impose_all(account_id: int, subaccount_id: int | None, entries: Iterable[Ent
     _write(account_id, subaccount_id, entries, _replace, _check_limits)
 
 
-def _keep_present(old: Entry | None, new: Entry) -> Entry | None:
+def _keep_present(old: SuppressionEntry | None, new: SuppressionEntry) -> SuppressionEntry | None:
     return None if old else new
 
 
-def _update(old: Entry | None, new: Entry) -> Entry:
+def _update(old: SuppressionEntry | None, new: SuppressionEntry) -> SuppressionEntry:
     """Change only the description, if the new entry has one."""
     if old is None:
         return new
@@ -96,12 +102,12 @@ def _update(old: Entry | None, new: Entry) -> Entry:
     return replace(new, source=old.source, created_ms=old.created_ms, description=description)
 
 
-def _update_own(old: Entry | None, new: Entry) -> Entry | None:
+def _update_own(old: SuppressionEntry | None, new: SuppressionEntry) -> SuppressionEntry | None:
     """Change an entry as :func:`_update` does, unless compliance added it (spec 4.8 rule 1)."""
     return None if old and old.source == COMPLIANCE else _update(old, new)
 
 
-def _replace(old: Entry | None, new: Entry) -> Entry:
+def _replace(old: SuppressionEntry | None, new: SuppressionEntry) -> SuppressionEntry:
     """Replace the present entry, its source included."""
     return replace(new, created_ms=old.created_ms) if old else new
 
@@ -132,16 +138,16 @@ def _check_customer_may(account_id: int, items: Items, entries: Entries) -> None
 def _write(
     account_id: int,
     subaccount_id: int | None,
-    entries: Iterable[Entry],
+    entries: Iterable[SuppressionEntry],
     rule: Rule,
     check: Check,
-) -> list[Entry]:
+) -> list[SuppressionEntry]:
     """Write entries of one list by a rule; of several for one key the last counts.
 
     Returns the entries that the rule does not write. Raises what ``check`` does before anything is
     written, and 503 if others keep changing the same entries.
     """
-    unwritten: list[Entry] = []
+    unwritten: list[SuppressionEntry] = []
     own = (replace(entry, subaccount_id=subaccount_id or None) for entry in entries)
     remaining = {key_of(account_id, entry): entry for entry in own}
 
@@ -159,9 +165,11 @@ def _write(
     return unwritten
 
 
-def _apply(changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule) -> list[Entry]:
+def _apply(
+    changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule
+) -> list[SuppressionEntry]:
     """Write entries on top of ``items``; return those that the rule does not write."""
-    unwritten: list[Entry] = []
+    unwritten: list[SuppressionEntry] = []
     for key, new in entries.items():
         entry = rule(to_entry(items.get(key)), new)
         if entry is None:

@@ -11,12 +11,12 @@ from chalicelib.suppression.model import (
     SOURCES,
     TRACKING_CONSENT_REVOKED,
     TRANSACTIONAL,
-    Entry,
+    SuppressionEntry,
     Tally,
 )
 
 
-def entry_view(entry: Entry) -> dict[str, Any]:
+def entry_view(entry: SuppressionEntry) -> dict[str, Any]:
     """Return an entry as the API shows it."""
     optional = {
         "description": entry.description,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .parts import AMP_HTML, HTML, MJML, TEXT, Part, header
+from .parts import AMP_HTML, HTML, MJML, TEXT, TemplatePart, header
 
 if TYPE_CHECKING:
     from .analysis import Analysis, LocatedError, Place, analyse
@@ -35,10 +35,10 @@ __all__ = [
     "Budget",
     "CompiledPart",
     "LocatedError",
-    "Part",
     "Place",
     "SnippetSource",
     "TemplateError",
+    "TemplatePart",
     "TemplateRenderError",
     "TemplateSyntaxError",
     "analyse",

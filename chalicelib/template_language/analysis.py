@@ -15,7 +15,7 @@ from .compiled import compile_part, compile_snippet
 from .errors import Fault, Span, TemplateError, TemplateSyntaxError
 from .mentions import Keys, Mentions, has_value, name_of
 from .parser import TemplateParser
-from .parts import Part
+from .parts import TemplatePart
 from .scanner import scan
 
 MOST_ERRORS = 100
@@ -86,7 +86,7 @@ class _Enough(Exception):
     """No more errors are collected."""
 
 
-def analyse(source: str, part: Part, *, snippet: bool = False) -> Analysis:
+def analyse(source: str, part: TemplatePart, *, snippet: bool = False) -> Analysis:
     """Return the errors and the names of a part; ``snippet``: it is the content of a snippet."""
     faults: list[Fault] = []
     mentions = Mentions()
@@ -123,13 +123,13 @@ def _variables(mentions: Mentions, places: Places) -> list[Variable]:
     ]
 
 
-def _located(fault: Fault, part: Part, places: Places) -> LocatedError:
+def _located(fault: Fault, part: TemplatePart, places: Places) -> LocatedError:
     place = places.of(fault.span) if fault.span else None
     line = place.line if place else fault.line or 1
     return LocatedError(TemplateSyntaxError(part, line, fault.detail), place)
 
 
-def _error_of_compiling(source: str, part: Part, snippet: bool) -> list[LocatedError]:
+def _error_of_compiling(source: str, part: TemplatePart, snippet: bool) -> list[LocatedError]:
     try:
         (compile_snippet if snippet else compile_part)(source, part)
     except TemplateSyntaxError as error:

@@ -17,7 +17,7 @@ from .environment import ENVIRONMENT
 from .errors import Fault, TemplateRenderError, TemplateSyntaxError
 from .output import JOIN, drop_newline
 from .parser import TemplateParser
-from .parts import Part
+from .parts import TemplatePart
 from .scanner import Cuts, scan
 
 CACHED_PARTS = 256
@@ -31,7 +31,9 @@ class CompiledPart:
     the source for any data. No output has a NUL, which some readers take for the end of a text.
     """
 
-    def __init__(self, part: Part, source: str, cuts: Cuts, template: Template | None) -> None:
+    def __init__(
+        self, part: TemplatePart, source: str, cuts: Cuts, template: Template | None
+    ) -> None:
         self.part = part
         self.is_static = template is None
         self._static = literal(source) if template is None else None
@@ -115,12 +117,12 @@ class CompiledPart:
 _CACHE: SizedCache[CompiledPart] = SizedCache(most=CACHED_PARTS, largest=CACHED_CHARACTERS)
 
 
-def compile_part(source: str, part: Part) -> CompiledPart:
+def compile_part(source: str, part: TemplatePart) -> CompiledPart:
     """Return the compiled part. Raises TemplateSyntaxError."""
     return _compile(source, part, False)
 
 
-def compile_snippet(source: str, part: Part) -> CompiledPart:
+def compile_snippet(source: str, part: TemplatePart) -> CompiledPart:
     """Return compiled snippet content, which may not include other content (spec 2.4).
 
     Raises TemplateSyntaxError.
@@ -128,7 +130,7 @@ def compile_snippet(source: str, part: Part) -> CompiledPart:
     return _compile(source, part, True)
 
 
-def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:
+def _compile(source: str, part: TemplatePart, snippet: bool) -> CompiledPart:
     source = source.replace("\0", "")
     digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return _CACHE.get(
@@ -138,7 +140,7 @@ def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:
     )
 
 
-def compile_uncached(source: str, part: Part, *, snippet: bool = False) -> CompiledPart:
+def compile_uncached(source: str, part: TemplatePart, *, snippet: bool = False) -> CompiledPart:
     """Compile a part without the cache. Raises TemplateSyntaxError."""
     try:
         cuts = scan(source, mustache=part.kind == "amp_html")
@@ -150,7 +152,7 @@ def compile_uncached(source: str, part: Part, *, snippet: bool = False) -> Compi
     return CompiledPart(part, source, cuts, template)
 
 
-def _template(cuts: Cuts, part: Part, snippet: bool) -> Template:
+def _template(cuts: Cuts, part: TemplatePart, snippet: bool) -> Template:
     tree = TemplateParser(cuts, part, snippet=snippet).parse()
     tree.set_environment(ENVIRONMENT)
     code = ENVIRONMENT.compile(tree)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jinja2.runtime import Context
 
 from .budget import Budget
-from .parts import Part
+from .parts import TemplatePart
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,11 +34,11 @@ class Run:
     template. ``depth`` counts nested fragments.
     """
 
-    part: Part
+    part: TemplatePart
     budget: Budget
     snippets: SnippetSource | None
     dynamic: Mapping[str, Any]
-    compiler: Callable[[str, Part, bool], Fragment]
+    compiler: Callable[[str, TemplatePart, bool], Fragment]
     owner_snippets: SnippetSource | None = None
     depth: int = 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-from .parts import Part
+from .parts import TemplatePart
 
 _SHOWN = 60
 
@@ -54,7 +54,7 @@ class TemplateError(Exception):
     message: ClassVar[str]
     activity: ClassVar[str]
 
-    def __init__(self, part: Part, line: int, detail: str) -> None:
+    def __init__(self, part: TemplatePart, line: int, detail: str) -> None:
         self.part = part
         self.line = line
         self.detail = detail

@@ -18,7 +18,7 @@ from .expressions import ExpressionParser
 from .lexer import Tag
 from .links import either, state_after
 from .mentions import Mentions
-from .parts import Part
+from .parts import TemplatePart
 from .reader import TokenReader
 from .scanner import Cuts
 from .scope import Scope, index, item
@@ -65,7 +65,7 @@ class TemplateParser:
     def __init__(
         self,
         cuts: Cuts,
-        part: Part,
+        part: TemplatePart,
         *,
         snippet: bool,
         report: Report = stop_at,

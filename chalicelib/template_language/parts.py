@@ -9,7 +9,7 @@ Kind = Literal["html", "amp_html", "mjml", "text", "header"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TemplatePart:
     """One part: its kind, and for a header its name."""
 
     kind: Kind
@@ -38,13 +38,13 @@ class Part:
         return "html" if self.kind == "mjml" else self.kind
 
 
-HTML = Part("html")
-AMP_HTML = Part("amp_html")
+HTML = TemplatePart("html")
+AMP_HTML = TemplatePart("amp_html")
 #: Source that HTML is compiled from; it is analysed, and never rendered itself
-MJML = Part("mjml")
-TEXT = Part("text")
+MJML = TemplatePart("mjml")
+TEXT = TemplatePart("text")
 
 
-def header(name: str) -> Part:
+def header(name: str) -> TemplatePart:
     """Return the part that is the header ``name``, such as ``Subject``."""
-    return Part("header", name)
+    return TemplatePart("header", name)

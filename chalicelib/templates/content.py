@@ -25,7 +25,7 @@ from chalicelib.mail_format.headers import HeaderError, encode_header
 from chalicelib.mail_format.rfc822 import MessageError
 
 if TYPE_CHECKING:
-    from chalicelib.template_language import Part, TemplateError
+    from chalicelib.template_language import TemplateError, TemplatePart
 
 Json = dict[str, Any]
 
@@ -207,7 +207,7 @@ def _syntax_faults(content: Json) -> list[TemplateError]:
     faults: list[TemplateError] = []
     limit = limit_tags()
 
-    def compiled(source: str, part: Part) -> str:
+    def compiled(source: str, part: TemplatePart) -> str:
         limit(source)
         if bad_header := unreadable_header(source, part):
             raise bad_header
@@ -237,7 +237,7 @@ def limit_tags() -> Callable[[str], None]:
     return count
 
 
-def unreadable_header(source: str, part: Part) -> ApiError | None:
+def unreadable_header(source: str, part: TemplatePart) -> ApiError | None:
     """Return the error (1300) of a header field that no message can hold, whatever the data is."""
     return _fixed_header_fault(part.header, source) if part.kind == "header" else None
 

@@ -23,7 +23,7 @@ LONGEST_TEXT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TemplateVersion:
     """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds.
 
     ``snippets`` are the ids that the content names literally. Older versions did not store them.
@@ -50,8 +50,8 @@ class Template:
     subaccount_id: int | None
     id: str
     shared: bool
-    draft: Version
-    published: Version | None = None
+    draft: TemplateVersion
+    published: TemplateVersion | None = None
     revision: int = 1
     last_use: float | None = None
     preview_ref: str = ""
@@ -61,7 +61,7 @@ class Template:
         """Tell whether this is the service's sample, which every account can use (spec 8)."""
         return self.account_id == SYSTEM_ACCOUNT
 
-    def version(self, draft: bool | None) -> Version | None:
+    def version(self, draft: bool | None) -> TemplateVersion | None:
         """Return the draft, the published version, or (``None``) the one edited last."""
         if draft is None:
             newer = self.published is not None and self.published.number >= self.draft.number
@@ -69,7 +69,7 @@ class Template:
         return self.draft if draft else self.published
 
     @property
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[TemplateVersion]:
         """Return the draft, and the published version if there is one."""
         return [version for version in (self.draft, self.published) if version is not None]
 
@@ -106,7 +106,7 @@ class Edit:
 
 def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
     """Return the template that a request creates: a draft, which may be published as well."""
-    draft = Version(
+    draft = TemplateVersion(
         published=False,
         number=1,
         content_ref=edit.content_ref or "",
@@ -179,7 +179,7 @@ def _with_sharing(template: Template, shared: bool) -> Template:
     )
 
 
-def _edited_version(version: Version, edit: Edit, number: int) -> Version:
+def _edited_version(version: TemplateVersion, edit: Edit, number: int) -> TemplateVersion:
     return replace(
         version,
         number=number,

@@ -14,15 +14,15 @@ from chalicelib.template_language import (
     HTML,
     TEXT,
     Budget,
-    Part,
     SnippetSource,
+    TemplatePart,
     compile_part,
     header,
 )
 from chalicelib.templates.prebuilt import PrebuiltContent
 
 Json = dict[str, Any]
-Fill = Callable[[str, Part], str]
+Fill = Callable[[str, TemplatePart], str]
 """Returns the text that replaces a part, from the part's source and its kind."""
 
 _PARTS = {
@@ -68,7 +68,7 @@ def renderer(
     """
     budget = Budget()
 
-    def render(source: str, part: Part) -> str:
+    def render(source: str, part: TemplatePart) -> str:
         compiled = compile_part(source, part)
         return compiled.render(
             data, snippets=snippets, owner_snippets=owner_snippets, dynamic=dynamic, budget=budget

@@ -17,7 +17,7 @@ from chalicelib.mail_format.header_rules import written_value
 from chalicelib.mail_format.rfc822 import Field, MessageError
 from chalicelib.mail_format.seven_bit import seven_bit
 from chalicelib.mail_format.signed_parts import is_sealed
-from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, header
+from chalicelib.template_language import AMP_HTML, HTML, TEXT, TemplatePart, header
 from chalicelib.templates.header_source import field_of, source_of
 
 __all__ = ["MessageError", "PrebuiltContent", "TextPart"]
@@ -27,7 +27,7 @@ TAG: Final = "{{"
 _KINDS = {text_parts.PLAIN: TEXT, text_parts.HTML: HTML, text_parts.AMP: AMP_HTML}
 _HOW_TO_READ = frozenset({"content-type", "content-transfer-encoding"})
 
-_Fill = Callable[[str, Part], str]
+_Fill = Callable[[str, TemplatePart], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class TextPart:
     ``is_sealed``: it is covered by a signature that a change would break, so it is no template.
     """
 
-    kind: Part
-    place: mime_tree.Part
+    kind: TemplatePart
+    place: mime_tree.MimePart
     source: str
     is_sealed: bool
 
@@ -80,7 +80,7 @@ class PrebuiltContent:
         return self.has_amp or HTML in self._changeable_kinds
 
     @property
-    def _changeable_kinds(self) -> set[Part]:
+    def _changeable_kinds(self) -> set[TemplatePart]:
         return {part.kind for part in self.texts if not part.is_sealed}
 
     def filled(self, fill: _Fill) -> bytes:
@@ -117,8 +117,8 @@ class PrebuiltContent:
         )
 
     def _seven_bit(
-        self, message: bytes, tree: list[mime_tree.Part]
-    ) -> tuple[bytes, list[mime_tree.Part]]:
+        self, message: bytes, tree: list[mime_tree.MimePart]
+    ) -> tuple[bytes, list[mime_tree.MimePart]]:
         """Return the message in the form that every host takes, and its parts.
 
         Fields with tags are encoded when they are filled. The author of a template describes its
@@ -128,7 +128,7 @@ class PrebuiltContent:
         converted = seven_bit(message, tree, keeps=keeps, describes=self._as_given)
         return converted, tree if converted is message else mime_tree.readable_tree(converted)
 
-    def _text(self, place: mime_tree.Part) -> TextPart | None:
+    def _text(self, place: mime_tree.MimePart) -> TextPart | None:
         try:
             source = text_parts.read(self._message, place)
         except MessageError:

@@ -8,9 +8,9 @@ from typing import Any
 from chalicelib.core.addresses import read_mailbox
 from chalicelib.core.errors import ApiErrors, render_error
 from chalicelib.template_language import (
-    Part,
     SnippetSource,
     TemplateError,
+    TemplatePart,
     merge_data,
 )
 from chalicelib.templates.parts import fill_parts, renderer
@@ -33,7 +33,7 @@ def preview(
     render = renderer(merge_data(transmission_data=data), data, snippets, owner_snippets)
     faults: list[TemplateError] = []
 
-    def rendered(source: str, part: Part) -> str:
+    def rendered(source: str, part: TemplatePart) -> str:
         try:
             return render(source, part)
         except TemplateError as fault:

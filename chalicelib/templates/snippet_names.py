@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from chalicelib.core.resource_ids import is_id
 
 if TYPE_CHECKING:
-    from chalicelib.template_language import Part
+    from chalicelib.template_language import TemplatePart
 
 MOST: Final = 100
 
@@ -21,7 +21,7 @@ def snippets_in(content: Mapping[str, Any]) -> tuple[str, ...]:
 
     ids: set[str] = set()
 
-    def collect(source: str, part: Part) -> str:
+    def collect(source: str, part: TemplatePart) -> str:
         if "render_snippet" in source:
             ids.update(filter(is_id, analyse(source, part).snippets))
         return ""

@@ -12,8 +12,8 @@ from chalicelib.snippets.model import PART_BYTES
 from chalicelib.template_language import (
     MJML,
     Analysis,
-    Part,
     SnippetSource,
+    TemplatePart,
     analyse,
     merge_data,
 )
@@ -34,7 +34,7 @@ from chalicelib.templates.prebuilt import MessageError
 from chalicelib.templates.request import MOST_NAMES
 
 Json = dict[str, Any]
-_Part = tuple[Part, Analysis]
+_Part = tuple[TemplatePart, Analysis]
 
 # What nobody's substitution data needs to hold
 _OF_THE_SERVICE = AUTOMATIC | LOOP_VARIABLES
@@ -94,7 +94,7 @@ def _analysed(content: Json, *, as_snippet: bool) -> tuple[list[_Part], list[Api
     faults: list[ApiError] = []
     limit = limit_tags()
 
-    def analysed(source: str, part: Part) -> str:
+    def analysed(source: str, part: TemplatePart) -> str:
         limit(source)
         if fault := unreadable_header(source, part):
             faults.append(fault)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.core import clock
-from chalicelib.templates.model import Template, Version
+from chalicelib.templates.model import Template, TemplateVersion
 from chalicelib.templates.store.records import StoredContent
 
 Json = dict[str, Any]
 
 
-def template_view(template: Template, version: Version) -> dict[str, Any]:
+def template_view(template: Template, version: TemplateVersion) -> dict[str, Any]:
     """Return a template as a list shows it, in this version."""
     view: dict[str, Any] = {
         "id": template.id,
@@ -39,7 +39,7 @@ def content_view(stored_content: StoredContent, preview_data: Json) -> Json:
     return view | ({"preview_data": preview_data} if preview_data else {})
 
 
-def usage_view(template: Template, versions: Iterable[Version]) -> dict[str, Any]:
+def usage_view(template: Template, versions: Iterable[TemplateVersion]) -> dict[str, Any]:
     """Return which ``versions`` of a template use something."""
     used = {version.published for version in versions}
     view: dict[str, Any] = {

@@ -27,7 +27,7 @@ class TrackingDomainUpdate(Body):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class TrackingDomainFilters:
     """The filters of the list. ``subaccounts`` are ids as text; an empty list is no filter."""
 
     only_default: bool
@@ -41,10 +41,10 @@ class Filters:
         )
 
 
-def read_filters(query: Query) -> Filters:
+def read_filters(query: Query) -> TrackingDomainFilters:
     """Read ``default`` and ``subaccounts``; raises 400."""
     subaccounts = [whole_number("subaccounts", text) for text in comma_list(query, "subaccounts")]
-    return Filters(boolean(query, "default", False), subaccounts)
+    return TrackingDomainFilters(boolean(query, "default", False), subaccounts)
 
 
 def read_name(text: str | None) -> str:

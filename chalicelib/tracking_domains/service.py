@@ -11,8 +11,8 @@ from chalicelib.domain_claims import store as claims
 from chalicelib.tracking_domains import store
 from chalicelib.tracking_domains.model import TrackingDomain
 from chalicelib.tracking_domains.request import (
-    Filters,
     NewTrackingDomain,
+    TrackingDomainFilters,
     TrackingDomainUpdate,
     read_name,
     restricted,
@@ -37,7 +37,7 @@ def create(scope: Scope, body: NewTrackingDomain) -> TrackingDomain:
     return domain
 
 
-def list_matching(scope: Scope, filters: Filters) -> list[TrackingDomain]:
+def list_matching(scope: Scope, filters: TrackingDomainFilters) -> list[TrackingDomain]:
     """Return the domains in the scope that pass every filter."""
     return [domain for domain in store.in_scope(scope) if filters.match(domain)]
 

@@ -29,7 +29,7 @@ from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task
 from chalicelib.webhooks import attempts, posting
 from chalicelib.webhooks.circuit_breaker import CLOSED, OPEN, claim_seconds
-from chalicelib.webhooks.model import Batch, Webhook
+from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.posting import PostResult
 from chalicelib.webhooks.store import batches, circuit_breakers
 
@@ -200,16 +200,18 @@ def _queue_again(task: Task, result: PostResult) -> None:
     task.send_again(replace(head, attempts=attempts, waits=0), wait)
 
 
-def _is_duplicate(record: Batch, head: BatchHead) -> bool:
+def _is_duplicate(record: WebhookBatch, head: BatchHead) -> bool:
     """Tell whether the attempt that a message asks for is already on record."""
     if record.round != head.round:
         return record.round > head.round
     return record.delivered or record.attempts > head.all_attempts
 
 
-def _after_attempt(head: BatchHead, record: Batch | None, result: PostResult) -> Batch:
+def _after_attempt(
+    head: BatchHead, record: WebhookBatch | None, result: PostResult
+) -> WebhookBatch:
     """Return what is recorded after an attempt; ``record`` is what was recorded before it."""
-    return Batch(
+    return WebhookBatch(
         webhook_id=head.webhook_id,
         batch_id=head.batch_id,
         size=head.size,

@@ -18,7 +18,7 @@ from chalicelib.core import config_cache
 from chalicelib.core.dynamo import Table
 from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
-from chalicelib.webhooks.model import Batch, Webhook
+from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.store import batches, circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
 
@@ -31,7 +31,7 @@ class DispatchState:
 
     webhooks: dict[str, Webhook]
     breakers: dict[str, CircuitBreaker]
-    batches: dict[str, Batch]
+    batches: dict[str, WebhookBatch]
 
 
 def read(heads: Iterable[BatchHead]) -> DispatchState:

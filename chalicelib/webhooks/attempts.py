@@ -12,7 +12,7 @@ import zlib
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 
 #: Attempts of a batch that are kept: those of its retry time, and of some redeliveries
 MOST_ATTEMPTS: Final = 50
@@ -33,7 +33,7 @@ class Attempt:
     answer: str = ""
 
 
-def history(batch: Batch) -> tuple[Attempt, ...]:
+def history(batch: WebhookBatch) -> tuple[Attempt, ...]:
     """Return the attempts of a batch that are kept, oldest first."""
     earlier = unpack(batch.earlier)
     if batch.response_code is None and not batch.failure_code:

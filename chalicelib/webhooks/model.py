@@ -66,7 +66,7 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WebhookBatch:
     """A batch after an attempt. ``attempts`` counts failed posts, ``latency`` is milliseconds.
 
     Without a response ``response_code`` is ``None`` and ``failure_code`` says why; before the first

@@ -16,7 +16,7 @@ from chalicelib.core.settings import settings
 from chalicelib.webhooks.attempts import Attempt, history
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials
-from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, AccessToken, Batch, Webhook
+from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, AccessToken, Webhook, WebhookBatch
 from chalicelib.webhooks.names import names
 from chalicelib.webhooks.posting import PostResult
 
@@ -71,7 +71,7 @@ def webhook_view(
     return fields
 
 
-def batch_view(batch: Batch) -> Json:
+def batch_view(batch: WebhookBatch) -> Json:
     """Return the batch status object."""
     code = batch.response_code
     return {
@@ -86,7 +86,7 @@ def batch_view(batch: Batch) -> Json:
     }
 
 
-def batch_details(batch: Batch, body: bytes, *, payload: bool, answers: bool) -> Json:
+def batch_details(batch: WebhookBatch, body: bytes, *, payload: bool, answers: bool) -> Json:
     """Return the batch status object with the attempts and, if the caller may see it, the payload.
 
     ``answers`` says whether the caller may see what the target answered.

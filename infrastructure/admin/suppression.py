@@ -32,7 +32,7 @@ from chalicelib.suppression.model import (
     COMPLIANCE,
     MANUALLY_ADDED,
     TYPES,
-    Entry,
+    SuppressionEntry,
     new_entry,
 )
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
@@ -49,7 +49,7 @@ def import_csv(lines: Iterable[str], account_id: int, subaccount_id: int | None)
     """Write the rows of a CSV to a list; return how many were written and how many left out."""
     left_out = 0
 
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[SuppressionEntry]:
         nonlocal left_out
         for number, row in rows(lines):
             try:
@@ -96,7 +96,7 @@ def _plain(name: str) -> str:
     return name.strip().lower()
 
 
-def entry_in(row: Row) -> Entry:
+def entry_in(row: Row) -> SuppressionEntry:
     """Return the entry that a row describes; raises ``ValueError``."""
     return new_entry(
         row.get("recipient", "").strip(),

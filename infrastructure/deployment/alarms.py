@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from infrastructure.deployment.functions import Function, Kind
+from infrastructure.deployment.functions import Function, FunctionKind
 
 Json = dict[str, Any]
 
@@ -27,7 +27,7 @@ def template_part(functions: Iterable[Function], resources: Json) -> Json:
                 period=300,
             )
     for function in functions:
-        if function.kind is Kind.SCHEDULE:
+        if function.kind is FunctionKind.SCHEDULE:
             alarms[f"{function.logical_id}Alarm"] = _alarm(
                 f"{function.name} fails again and again",
                 ("AWS/Lambda", "Errors", "Sum"),

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from infrastructure.deployment.functions import Function, Kind
+from infrastructure.deployment.functions import Function, FunctionKind
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,7 +74,7 @@ class Access:
 def access_of(function: Function) -> Access:
     """Return what ``function`` uses."""
     access = _access_from(_entry_points(function))
-    if function.kind is Kind.QUEUE:
+    if function.kind is FunctionKind.QUEUE:
         access.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
     return access
 
@@ -97,7 +97,7 @@ def _access_from(modules: list[str]) -> Access:
 def _entry_points(function: Function) -> list[str]:
     """Return the modules that the function's handler imports; the API's are those of ``app.py``."""
     tree = _parsed("app")
-    if function.kind is Kind.API:
+    if function.kind is FunctionKind.API:
         return list(_imports_of("app", [node for node in tree.body if _is_import(node)]))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function.handler:

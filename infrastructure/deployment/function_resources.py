@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from infrastructure.deployment import permissions
-from infrastructure.deployment.functions import Function, Kind
+from infrastructure.deployment.functions import Function, FunctionKind
 
 Json = dict[str, Any]
 
@@ -29,10 +29,10 @@ def template_part(function: Function, resources: Json) -> Json:
             "SystemLogLevel": "WARN",
         },
     }
-    if function.kind is Kind.QUEUE:
+    if function.kind is FunctionKind.QUEUE:
         source = _queue_source(function, resources)
         properties["Events"] = {function.event_id: {"Properties": source}}
-    if function.kind is Kind.SCHEDULE:
+    if function.kind is FunctionKind.SCHEDULE:
         # The next call comes within a minute; an old one is not worth repeating.
         properties["EventInvokeConfig"] = {
             "MaximumEventAgeInSeconds": 60,
@@ -53,7 +53,7 @@ def template_part(function: Function, resources: Json) -> Json:
             role: _role(function, resources),
         }
     }
-    if function.kind is Kind.QUEUE and not function.concurrency:
+    if function.kind is FunctionKind.QUEUE and not function.concurrency:
         part |= _concurrency(function)
     return part
 

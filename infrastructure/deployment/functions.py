@@ -21,7 +21,7 @@ API_NAME = "api_handler"
 API_ID = "APIHandler"
 
 
-class Kind(Enum):
+class FunctionKind(Enum):
     """The trigger of a function."""
 
     API = "api"
@@ -49,7 +49,7 @@ class Function:
 
     name: str
     logical_id: str
-    kind: Kind
+    kind: FunctionKind
     handler: str
     queue: str = ""
     window: int = 0
@@ -64,7 +64,7 @@ class Function:
     @property
     def event_id(self) -> str:
         """Return Chalice's logical id of the event source."""
-        suffix = "-sqs-event-source" if self.kind is Kind.QUEUE else "-event"
+        suffix = "-sqs-event-source" if self.kind is FunctionKind.QUEUE else "-event"
         return str(to_cfn_resource_name(self.name + suffix))
 
 
@@ -83,9 +83,9 @@ _SIZES = {
 }
 
 _SIZES_BY_KIND = {
-    Kind.API: Size(1769, 30),
-    Kind.QUEUE: Size(1024, 120),
-    Kind.SCHEDULE: Size(512, 300),
+    FunctionKind.API: Size(1769, 30),
+    FunctionKind.QUEUE: Size(1024, 120),
+    FunctionKind.SCHEDULE: Size(512, 300),
 }
 
 
@@ -93,7 +93,7 @@ def functions() -> list[Function]:
     """List the functions of ``app.py``, the API's first."""
     app = importlib.import_module("app")
     return [
-        Function(API_NAME, API_ID, Kind.API, "app"),
+        Function(API_NAME, API_ID, FunctionKind.API, "app"),
         *(_of_event_source(app, source) for source in app.app.event_sources),
     ]
 
@@ -106,12 +106,14 @@ def _of_event_source(app: Any, source: Any) -> Function:
         "handler": handler,
     }
     if hasattr(source, "schedule_expression"):
-        return Function(kind=Kind.SCHEDULE, every=_seconds(source.schedule_expression), **names)
+        return Function(
+            kind=FunctionKind.SCHEDULE, every=_seconds(source.schedule_expression), **names
+        )
     (queue,) = (
         queue for queue, each in app.QUEUE_HANDLERS.items() if each is getattr(app, handler)
     )
     return Function(
-        kind=Kind.QUEUE,
+        kind=FunctionKind.QUEUE,
         queue=queue,
         window=source.maximum_batching_window_in_seconds,
         concurrency=source.maximum_concurrency or 0,

@@ -24,7 +24,7 @@ from infrastructure.deployment import (
     permissions,
     setting_parameters,
 )
-from infrastructure.deployment.functions import Function, Kind
+from infrastructure.deployment.functions import Function, FunctionKind
 
 TEMPLATES = Path(__file__).resolve().parents[1]
 
@@ -95,7 +95,7 @@ def _visibility(functions: Iterable[Function], resources: Json) -> Json:
     """Return defaults of the queues' visibility time-outs that suffice for their functions."""
     needed: dict[str, int] = {}
     for function in functions:
-        if function.kind is Kind.QUEUE:
+        if function.kind is FunctionKind.QUEUE:
             queue = resources[function_resources.queue_id(function.queue, resources)]["Properties"]
             parameter = queue["VisibilityTimeout"]["Ref"]
             seconds = _VISIBILITY_FACTOR * function.size.timeout + function.window

@@ -12,7 +12,7 @@ import typer
 
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line, write_rows
-from postfinch.event_forwarding import Batch, Progress, Source, Target
+from postfinch.event_forwarding import ForwardedBatch, Progress, Source, Target
 from postfinch.http_api import ApiError, Unreachable
 
 app = typer.Typer(help="List webhooks, and forward events to this machine.", no_args_is_help=True)
@@ -98,7 +98,7 @@ def listen(
         time.sleep(interval)
 
 
-def _post(source: Source, target: Target, batch: Batch, *, once: bool) -> None:
+def _post(source: Source, target: Target, batch: ForwardedBatch, *, once: bool) -> None:
     """Post a batch, however many attempts that takes."""
     pause = 0.5
     headers = {source.batch_header: batch.id}
@@ -111,7 +111,7 @@ def _post(source: Source, target: Target, batch: Batch, *, once: bool) -> None:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _report(batch: Batch, *, as_json: bool) -> None:
+def _report(batch: ForwardedBatch, *, as_json: bool) -> None:
     if as_json:
         ids = [event["event_id"] for event in batch.events]
         write_json({"batch_id": batch.id, "event_ids": ids})

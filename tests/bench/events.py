@@ -15,7 +15,7 @@ from chalicelib.core import clock, dynamo
 from chalicelib.events import service
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from chalicelib.events.positions import position
 from chalicelib.events.store import blocks, day_index, partitions
 from chalicelib.metrics.delta import Delta
@@ -37,7 +37,7 @@ MOST_REQUESTS = 20
 class Measurement(NamedTuple):
     """A first page, and the requests and seconds that it took."""
 
-    page: Page
+    page: EventPage
     requests: int
     seconds: float
 
@@ -120,7 +120,7 @@ def _measure(now: int) -> None:
 def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measurement]:
     """Return the first page of both accounts; the rounds alternate between the accounts."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
-    results: dict[int, tuple[Page, int]] = {}
+    results: dict[int, tuple[EventPage, int]] = {}
     for _ in range(rounds):
         for account, each in seconds.items():
             with counted() as requests:

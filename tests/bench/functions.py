@@ -26,7 +26,7 @@ from typing import Any
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
-from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.package import build, host_architecture
 from tests.bench.cloud_service import api_event, cloud_service
 from tests.bench.start import linked_runtime
@@ -124,7 +124,7 @@ def main() -> None:
         _relay_largest()
         _work_off_queues(root)
         print("schedules")
-        for name in (each.name for each in functions() if each.kind is Kind.SCHEDULE):
+        for name in (each.name for each in functions() if each.kind is FunctionKind.SCHEDULE):
             _print(name, _run(root, name, ""))
 
 

@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 from chalicelib.core import aws
 from chalicelib.core.lambda_events import scheduled_event, sqs_event
 from chalicelib.core.settings import settings
-from infrastructure.deployment.functions import Function, Kind, functions
+from infrastructure.deployment.functions import Function, FunctionKind, functions
 from infrastructure.provision import read_template
 from tests.bench.cloud_service import api_event
 from tests.client_calls import Call, observed_calls
@@ -140,7 +140,7 @@ class Run:
 
     def drain(self) -> None:
         """Let the functions of all queues work until every queue is empty."""
-        queues = [each for each in self._functions.values() if each.kind is Kind.QUEUE]
+        queues = [each for each in self._functions.values() if each.kind is FunctionKind.QUEUE]
         while sum(self._work_off(function) for function in queues):
             pass
 

@@ -30,7 +30,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 from aiosmtpd.smtp import SMTP, AuthResult
 
-from relay.backend import Envelope, Identity
+from relay.backend import Identity, SubmittedEnvelope
 from relay.config import RelayConfig
 from relay.server import RelayServer, serve
 from relay.services import Submission
@@ -51,7 +51,7 @@ class NullStore:
         """Return the same identity for every password."""
         return Identity(1, subaccount, "key")
 
-    def accept(self, identity: Identity, envelope: Envelope) -> str:
+    def accept(self, identity: Identity, envelope: SubmittedEnvelope) -> str:
         """Return the same id for every message."""
         return "1"
 

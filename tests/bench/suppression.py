@@ -174,7 +174,7 @@ def _bulk(cloud: LocalCloud) -> None:
             _print(text, load.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
 
 
-def _search(scope: Scope, query: dict[str, str]) -> search.Page:
+def _search(scope: Scope, query: dict[str, str]) -> search.SuppressionPage:
     return search.find_page(scope, read_search(query, scope))
 
 

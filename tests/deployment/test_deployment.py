@@ -16,7 +16,7 @@ from email import message_from_bytes
 import pytest
 
 from chalicelib.core import clock
-from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.stack import Stack
 from tests.deployment.deployed import STAGE, Deployment, eventually
 from tests.deployment.test_upgrade import EARLIER
@@ -107,7 +107,7 @@ def test_the_openapi_description_is_served(deployed: Deployment) -> None:
 
 
 def test_scheduled_functions_have_the_permissions_that_they_need(deployed: Deployment) -> None:
-    schedules = [each.logical_id for each in functions() if each.kind is Kind.SCHEDULE]
+    schedules = [each.logical_id for each in functions() if each.kind is FunctionKind.SCHEDULE]
     responses = {name: deployed.invoke(name) for name in schedules}
     assert responses == {name: {"error": None, "payload": b"null"} for name in schedules}
 

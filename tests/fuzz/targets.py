@@ -28,7 +28,7 @@ from chalicelib.core import dns as service_dns
 from chalicelib.core import ids, signing, strict_json, text_urls, web_address
 from chalicelib.core.addresses import in_a_labels, read_mailbox
 from chalicelib.core.errors import ApiError, ApiErrors
-from chalicelib.css_inlining.declarations import Block, merged
+from chalicelib.css_inlining.declarations import DeclarationBlock, merged
 from chalicelib.css_inlining.document import Document
 from chalicelib.css_inlining.style_sheet import StyleSheet, important_families
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
@@ -39,7 +39,7 @@ from chalicelib.domain_reports.attachments import Unpacker
 from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import addresses, auto_reply, mime, report
 from chalicelib.mail_format import armor, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import (
@@ -62,7 +62,7 @@ from chalicelib.tracking.model import CLICK, Link, Message
 from chalicelib.tracking.tokens import BadToken, LinkPart, MessageTokens
 from infrastructure.local.dns import record_syntax
 from relay import api_header, command_arguments, login
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
 from relay.message_data import MessageData
 from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
@@ -101,7 +101,7 @@ def _lines(chunks: object) -> list[object]:
     while len(buffer):
         try:
             line = buffer.line(512)
-        except Refusal as refusal:
+        except SmtpRefusal as refusal:
             lines.append(refusal.reply)
             if refusal.reply.code == 421:
                 break
@@ -124,7 +124,7 @@ def smtp_commands(data: bytes) -> None:
     ):
         try:
             parse(argument)
-        except Refusal:
+        except SmtpRefusal:
             continue
 
 
@@ -141,7 +141,7 @@ def _data(data: bytes, step: int) -> object:
         if rest is not None:
             try:
                 content: object = message.message()
-            except Refusal:
+            except SmtpRefusal:
                 # Of several reasons, which one is told depends on the order of octets that came
                 content = "refused"
             return content, rest + data[start + step :]
@@ -152,7 +152,7 @@ def smtp_api_header(data: bytes) -> None:
     """The API header is taken out of a message, or the message is refused."""
     try:
         _, message = api_header.take_api_header(data)
-    except Refusal:
+    except SmtpRefusal:
         return
     assert len(message) <= len(data)
 
@@ -279,7 +279,9 @@ def style_sheets(data: bytes) -> None:
         css = text[element.content_start : element.content_end]
         sheet = StyleSheet(css)
         assert "".join(rule.text for rule in sheet.rules) == css
-        blocks = [Block((0, 0, 0), n, rule.declarations) for n, rule in enumerate(sheet.rules)]
+        blocks = [
+            DeclarationBlock((0, 0, 0), n, rule.declarations) for n, rule in enumerate(sheet.rules)
+        ]
         for number in range(min(3, len(document.tags))):
             style = merged(blocks, document.style_of(number), important_families(css))
             assert '"' not in style
@@ -425,7 +427,7 @@ _TOKEN = (
     .token_of(LinkPart(_LINK))
     .encode()
 )
-_CURSOR = cursors.encode(Cursor(Window(1, 2), "before", 3), "binding").encode()
+_CURSOR = cursors.encode(Cursor(EventWindow(1, 2), "before", 3), "binding").encode()
 
 _COMPLAINT = (
     "From: <fbl@isp.test>\r\nTo: <fbl@bounce.test>\r\nMIME-Version: 1.0\r\n"

@@ -26,7 +26,7 @@ from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.webhooks.credentials import Credentials, seal
-from chalicelib.webhooks.model import Batch, Webhook
+from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.store import batches
 from chalicelib.webhooks.store import webhooks as webhooks
 from tests.unit.calling import Client
@@ -229,7 +229,7 @@ def _webhook(owner: Owner) -> None:
             sealed=seal(Credentials(auth_token=owner.mark), name),
         )
     )
-    batches.record(Batch(name, f"b-{owner.tag}", 1, clock.now_ms()), b"[]")
+    batches.record(WebhookBatch(name, f"b-{owner.tag}", 1, clock.now_ms()), b"[]")
     owner.things |= {"webhook_id": name, "batch_id": f"b-{owner.tag}"}
 
 

@@ -36,7 +36,7 @@ from chalicelib.delivery import attempts
 from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import service as events
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.fleet import warmup
 from chalicelib.generation_queue import generate_batch, send_small_batch
 from chalicelib.metrics.delta import Delta
@@ -293,7 +293,7 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def recorded_kinds(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:
     """Return the recorded events of a transmission: kinds and recipients."""
-    window = Window(int(since * 1000), int(until * 1000))
+    window = EventWindow(int(since * 1000), int(until * 1000))
     recorded = [event for _, event in events.newest_first(1, window)]
     own = [event for event in recorded if event["transmission_id"] == transmission_id]
     assert len({event["event_id"] for event in own}) == len(own)

@@ -16,7 +16,7 @@ from chalicelib.core.dynamo import Table
 from chalicelib.data_privacy import service as data_privacy
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.events import service as events
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.fleet import store as fleets
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.further_keys import store as further_keys
@@ -80,7 +80,7 @@ def schedule(client: Client, **fields: Any) -> None:
 def outcomes() -> dict[str, list[str]]:
     """Return the final events of each recipient."""
     by_recipient: dict[str, list[str]] = {}
-    window = Window(int(NOW * 1000), int((NOW + 86_400) * 1000))
+    window = EventWindow(int(NOW * 1000), int((NOW + 86_400) * 1000))
     for _, event in events.newest_first(1, window):
         if event["type"] in FINAL:
             by_recipient.setdefault(event["rcpt_to"], []).append(event["type"])

@@ -37,7 +37,7 @@ _config = Table("config")
 _messages = Table("messages")
 
 
-class Version(NamedTuple):
+class TestVersion(NamedTuple):
     """Names one version of a test."""
 
     account_id: int
@@ -53,7 +53,7 @@ class Engagement(NamedTuple):
     message_id: str
 
 
-def add(version: Version, engagements: Sequence[Engagement]) -> None:
+def add(version: TestVersion, engagements: Sequence[Engagement]) -> None:
     """Count each of ``engagements`` (no two alike) that was not counted before."""
     for start in range(0, len(engagements), _MOST_AT_ONCE):
         new = list(engagements[start : start + _MOST_AT_ONCE])
@@ -81,14 +81,14 @@ def of_tests(tests: Sequence[AbTest]) -> list[dict[str, Counts]]:
     ]
 
 
-def _mark(version: Version, engagement: Engagement) -> Write:
+def _mark(version: TestVersion, engagement: Engagement) -> Write:
     account_id, test_id, number = version
     pk = f"ab_test#{account_id}#{test_id}#{number}#{engagement.message_id}"
     item = {"pk": pk, "sk": engagement.kind, "expires": _expiry()}
     return dynamo.put(_messages, item, condition="attribute_not_exists(#pk)")
 
 
-def _sums(version: Version, engagements: Iterable[Engagement]) -> list[Write]:
+def _sums(version: TestVersion, engagements: Iterable[Engagement]) -> list[Write]:
     sums: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for each in engagements:
         name, number = _EFFECTS[each.kind]
@@ -104,15 +104,15 @@ def _sums(version: Version, engagements: Iterable[Engagement]) -> list[Write]:
     ]
 
 
-def _counts_key(version: Version, template_id: str) -> Key:
+def _counts_key(version: TestVersion, template_id: str) -> Key:
     return (
         versions.partition(version.account_id, version.test_id),
         versions.part_key(version.number, f"counts#{template_id}"),
     )
 
 
-def _version(test: AbTest) -> Version:
-    return Version(test.account_id, test.id, test.version)
+def _version(test: AbTest) -> TestVersion:
+    return TestVersion(test.account_id, test.id, test.version)
 
 
 def _from_item(item: Mapping[str, Any]) -> Counts:

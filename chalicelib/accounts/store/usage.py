@@ -24,16 +24,16 @@ from chalicelib.accounts.store.usage_items import (
     sum_of,
     window_of,
 )
-from chalicelib.accounts.usage_window import Window, hour_of
+from chalicelib.accounts.usage_window import UsageWindow, hour_of
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import TransactionFailed, Write
 
 
-def get(account_id: int) -> tuple[Window, int]:
+def get(account_id: int) -> tuple[UsageWindow, int]:
     """Return an account's usage as of now, and how many sandbox messages it has used."""
     sandbox_key = sandbox.key_of(account_id)
 
-    def attempt() -> tuple[Window, int]:
+    def attempt() -> tuple[UsageWindow, int]:
         items = read_all(account_id, sandbox_key)
         used = sandbox.used(items.pop(sandbox_key, None))
         counter = counter_of(items.pop(counter_key(account_id), None))

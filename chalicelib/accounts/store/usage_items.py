@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chalicelib.accounts.usage_window import Window, hour_of
+from chalicelib.accounts.usage_window import UsageWindow, hour_of
 from chalicelib.core import clock, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Item, Table, Write
@@ -25,7 +25,7 @@ from chalicelib.core.dynamo import Item, Table, Write
 config = Table("config")
 
 _OLD_COUNTERS = 16
-_EMPTY = Window()
+_EMPTY = UsageWindow()
 
 
 class CounterChanged(Exception):
@@ -49,17 +49,17 @@ class Counter:
     ``rollup`` is the number of the last rollup of events that was added to it.
     """
 
-    window: Window = _EMPTY
+    window: UsageWindow = _EMPTY
     shares: tuple[int, ...] | None = None
     rollup: int = 0
 
 
-def as_of_now(window: Window) -> Window:
+def as_of_now(window: UsageWindow) -> UsageWindow:
     """Return the counts as of the present hour."""
     return window.at(hour_of(clock.now()))
 
 
-def sum_of(windows: Iterable[Window]) -> Window:
+def sum_of(windows: Iterable[UsageWindow]) -> UsageWindow:
     """Return the sum of several counts of one account."""
     total = _EMPTY
     for window in windows:
@@ -107,7 +107,7 @@ def share_write(account_id: int, number: int, seen: Share, new: Share) -> Write:
     return dynamo.update(config, *key, change, values=values, condition=condition)
 
 
-def removal(key: Key, seen: Window) -> Write:
+def removal(key: Key, seen: UsageWindow) -> Write:
     """Return the action that deletes a counter if it is unchanged since it was read."""
     condition, values = _unchanged(seen)
     return dynamo.delete(config, *key, values=values, condition=condition)
@@ -147,9 +147,11 @@ def share_of(item: Item | None) -> Share:
     return Share(item["hour"], item["recipients"], item["terms"]) if item else Share()
 
 
-def window_of(item: Item) -> Window:
+def window_of(item: Item) -> UsageWindow:
     """Return the counts that the item of a counter holds."""
-    return Window(item["hour"], item["used"], tuple(item["past"]), item["earlier"], item["last"])
+    return UsageWindow(
+        item["hour"], item["used"], tuple(item["past"]), item["earlier"], item["last"]
+    )
 
 
 def counter_key(account_id: int) -> Key:
@@ -162,7 +164,7 @@ def share_key(account_id: int, number: int) -> Key:
     return (f"usage#{account_id}#share#{number}", "usage")
 
 
-def _unchanged(seen: Window) -> tuple[str, dict[str, Any]]:
+def _unchanged(seen: UsageWindow) -> tuple[str, dict[str, Any]]:
     if seen == _EMPTY:
         return "attribute_not_exists(#pk)", {}
     fields = {"hour": seen.hour, "used": seen.used, "past": seen.past, "earlier": seen.earlier}

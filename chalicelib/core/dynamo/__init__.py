@@ -16,7 +16,7 @@ from chalicelib.core.dynamo.conflicts import (
     retry_conflicts,
     update_record,
 )
-from chalicelib.core.dynamo.table import Page, Table, TableKeys, batch_get, write_all
+from chalicelib.core.dynamo.table import ItemPage, Table, TableKeys, batch_get, write_all
 from chalicelib.core.dynamo.transactions import (
     Write,
     delete,
@@ -31,8 +31,8 @@ __all__ = [
     "READ_BATCH",
     "ConditionFailed",
     "Item",
+    "ItemPage",
     "Key",
-    "Page",
     "Table",
     "TableKeys",
     "TransactionFailed",

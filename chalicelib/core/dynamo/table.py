@@ -28,7 +28,7 @@ from chalicelib.core.settings import settings
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ItemPage:
     """One page of a query: its items and where the next page starts (``None`` at the end)."""
 
     items: list[Item]
@@ -115,13 +115,13 @@ class Table:
         start: Item | None = None,
         only_count: bool = False,
         consistent: bool = False,
-    ) -> Page:
+    ) -> ItemPage:
         """Return one page of the items under the key condition ``key``, whose partition is ``:pk``.
 
         The partition key of an index may have any name.
         """
         if not is_key(values.get("pk", ""), ""):
-            return Page([], None)
+            return ItemPage([], None)
         arguments: dict[str, Any] = {
             "TableName": self.name,
             "KeyConditionExpression": key,
@@ -139,7 +139,7 @@ class Table:
             arguments["Select"] = "COUNT"
         response = aws.dynamodb().query(**arguments)
         next_key = response.get("LastEvaluatedKey")
-        return Page(
+        return ItemPage(
             [decode_item(item) for item in response.get("Items", [])],
             decode_item(next_key) if next_key else None,
             response["Count"],

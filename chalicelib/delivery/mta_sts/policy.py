@@ -20,7 +20,7 @@ class InvalidPolicy(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class PolicyUnavailable:
     """A policy is announced and cannot be had; ``kind`` is what TLS reports call the reason."""
 
     kind: str

@@ -21,7 +21,7 @@ from chalicelib.delivery.mta_sts import store
 from chalicelib.delivery.mta_sts.policy import (
     InvalidPolicy,
     Policy,
-    Unavailable,
+    PolicyUnavailable,
     announced_id,
     parse,
 )
@@ -33,18 +33,18 @@ _LEAST_CACHE_SECONDS = 60.0
 _CACHE_ENTRIES = 50_000
 _REFRESH_SECONDS = 86_400
 
-_cache: dict[str, tuple[float, Policy | Unavailable | None]] = {}
+_cache: dict[str, tuple[float, Policy | PolicyUnavailable | None]] = {}
 
 
 class _Failed(Exception):
     """A policy is announced and ``unavailable``; ``None``: it cannot be told whether one is."""
 
-    def __init__(self, unavailable: Unavailable | None = None) -> None:
+    def __init__(self, unavailable: PolicyUnavailable | None = None) -> None:
         super().__init__()
         self.unavailable = unavailable
 
 
-def policy_of(domain: str) -> Policy | Unavailable | None:
+def policy_of(domain: str) -> Policy | PolicyUnavailable | None:
     """Return the policy in force for a domain (in A-labels, lower case), or why there is none."""
     now = clock.now()
     until, policy = _cache.get(domain, (0.0, None))
@@ -95,17 +95,17 @@ def _fetch(domain: str) -> Policy:
     try:
         response = web_fetch.get(f"https://mta-sts.{domain}/.well-known/mta-sts.txt")
     except CertificateRefused as error:
-        raise _Failed(Unavailable(STS_UNTRUSTED)) from error
+        raise _Failed(PolicyUnavailable(STS_UNTRUSTED)) from error
     except FetchFailed as error:
-        raise _Failed(Unavailable(STS_FETCH_ERROR)) from error
+        raise _Failed(PolicyUnavailable(STS_FETCH_ERROR)) from error
     if response.status != 200 or not response.is_whole:
-        raise _Failed(Unavailable(STS_FETCH_ERROR))
+        raise _Failed(PolicyUnavailable(STS_FETCH_ERROR))
     try:
         if not _is_plain_text(response.headers.get("content-type", "")):
             raise InvalidPolicy("the policy is no plain text")
         return parse(response.body.decode("utf-8"))
     except (InvalidPolicy, UnicodeDecodeError) as error:
-        raise _Failed(Unavailable(STS_INVALID)) from error
+        raise _Failed(PolicyUnavailable(STS_INVALID)) from error
 
 
 def _is_plain_text(content_type: str) -> bool:

@@ -31,7 +31,7 @@ _SMALL_SENDS = "small"
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class PathHold:
     """Why messages cannot leave now, and the seconds until their unit is tried again.
 
     ``lasts`` tells whether that is long enough to tell the sender.
@@ -44,14 +44,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class DepartureGrant:
     """The times (``clock.monotonic``) at which messages may leave, and a hold for the others.
 
     A time of 0 is any time: a message without a limit is never late.
     """
 
     times: list[float]
-    hold: Hold | None = None
+    hold: PathHold | None = None
 
 
 class Shaper:
@@ -65,7 +65,7 @@ class Shaper:
         self._path_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._backlogs: dict[str, tuple[float, dict[bool, tuple[int, int]]]] = {}
 
-    def ask(self, path: str, lane: Lane, count: int, *, small: bool = False) -> Grant:
+    def ask(self, path: str, lane: Lane, count: int, *, small: bool = False) -> DepartureGrant:
         """Ask for ``count`` messages of a lane to leave by a path.
 
         What finds no slot of a ``small`` send does not wait for bulk mail. Small sends of an
@@ -78,15 +78,17 @@ class Shaper:
         now_ms = clock.now_ms()
         if pause and now_ms < pause.until_ms:
             seconds = (pause.until_ms - now_ms) / 1000
-            return Grant([], Hold(path, _reason_of(group, pause), seconds + _jitter(), lasts=True))
+            return DepartureGrant(
+                [], PathHold(path, _reason_of(group, pause), seconds + _jitter(), lasts=True)
+            )
         rate = backoff.rate_in_force(limits_of(group).rate, pause)
         if not rate:
-            return Grant([0.0] * count)
+            return DepartureGrant([0.0] * count)
         times = self._reserve(_pace_path(path), rate, lane, count)
         if len(times) == count:
-            return Grant(times)
+            return DepartureGrant(times)
         count -= len(times)
-        return Grant(times, self._hold(path, rate, count, small=small))
+        return DepartureGrant(times, self._hold(path, rate, count, small=small))
 
     def wait_of(self, path: str) -> float:
         """Return for how long bulk mail of a path waits at least, from what this process knows."""
@@ -153,7 +155,7 @@ class Shaper:
             self._paces[path] = pace
             return []
 
-    def _hold(self, path: str, rate: float, count: int, *, small: bool) -> Hold:
+    def _hold(self, path: str, rate: float, count: int, *, small: bool) -> PathHold:
         """Return the hold of what found no slot.
 
         A unit comes again at a random time, so that all units together ask often enough to use
@@ -167,7 +169,7 @@ class Shaper:
         seconds = max(seconds, random.uniform(0, 2) * units / questions)
         group, _ = store.group_of_path(path)
         reason = internal("4.4.5", f"{rate:g} messages a second may leave for {group}")
-        return Hold(path, reason, min(_LONGEST_WAIT, max(seconds, 1.0)), lasts)
+        return PathHold(path, reason, min(_LONGEST_WAIT, max(seconds, 1.0)), lasts)
 
     def _backlog(self, path: str, count: int, *, small: bool) -> tuple[int, int]:
         """Return how many units and messages of a path are held back, with ``count`` of a new unit.

@@ -126,7 +126,7 @@ class LeaseStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class UnitLease:
     """A worker's lease; ``expires_at`` (seconds) tells it from later leases of the same unit.
 
     ``asked_at`` (``clock.monotonic``) is when the worker asked for it: the lease ends later than
@@ -161,7 +161,7 @@ class Generation:
     """
 
     injected_ms: int
-    lease: Lease | None = None
+    lease: UnitLease | None = None
     record: Item | None = None
 
 
@@ -191,7 +191,7 @@ def record_generation(
         raise BegunEarlier
     if "outcome" not in existing:
         return Generation(existing.get("injected_at", injected_ms))
-    lease = Lease(LeaseStatus.TAKEN_OVER, existing["lease"], asked_at=-inf)
+    lease = UnitLease(LeaseStatus.TAKEN_OVER, existing["lease"], asked_at=-inf)
     return Generation(existing["injected_at"], lease)
 
 
@@ -210,7 +210,7 @@ def _create(record: Item, context: Item | None) -> Item | None:
     return None
 
 
-def acquire(unit: WorkUnit, *, counts: Counts, outlasted: float | None = None) -> Lease:
+def acquire(unit: WorkUnit, *, counts: Counts, outlasted: float | None = None) -> UnitLease:
     """Ask for the lease to deliver ``unit``; the status of the answer says whether it is granted.
 
     The first lease adds ``counts`` to the record. A refusal names the end of the other worker's
@@ -236,27 +236,27 @@ def acquire(unit: WorkUnit, *, counts: Counts, outlasted: float | None = None) -
     except ConditionFailed as failure:
         record = failure.item or {}
         if record.get("done"):
-            return Lease(LeaseStatus.COMPLETED)
+            return UnitLease(LeaseStatus.COMPLETED)
         if record["lease"] == lease.expires_at:  # the client repeated its own write
             return lease
         return _take_over(unit, record["lease"], outlasted)
     return lease
 
 
-def _new_lease(status: LeaseStatus = LeaseStatus.FIRST) -> Lease:
+def _new_lease(status: LeaseStatus = LeaseStatus.FIRST) -> UnitLease:
     asked_at = clock.monotonic()
-    return Lease(status, clock.now() + settings().delivery_lease, asked_at)
+    return UnitLease(status, clock.now() + settings().delivery_lease, asked_at)
 
 
-def _take_over(unit: WorkUnit, current: float, outlasted: float | None) -> Lease:
+def _take_over(unit: WorkUnit, current: float, outlasted: float | None) -> UnitLease:
     lease = _new_lease(LeaseStatus.TAKEN_OVER)
     is_over = current <= clock.now() or current == outlasted
     if is_over and _extended(unit, current, lease.expires_at):
         return lease
-    return Lease(LeaseStatus.BUSY, current)
+    return UnitLease(LeaseStatus.BUSY, current)
 
 
-def renew(unit: WorkUnit, lease: Lease) -> Lease:
+def renew(unit: WorkUnit, lease: UnitLease) -> UnitLease:
     """Make sure of a lease; return the one in force, or raise :class:`LeaseLost`.
 
     In the first half of the lease no other worker can have taken it over, whatever its clock says,
@@ -270,7 +270,7 @@ def renew(unit: WorkUnit, lease: Lease) -> Lease:
     return renewed
 
 
-def release(unit: WorkUnit, lease: Lease) -> None:
+def release(unit: WorkUnit, lease: UnitLease) -> None:
     """Give back a first lease under which nothing was attempted; one that was lost stays so."""
     key = _key(unit)
     with suppress(ConditionFailed):
@@ -325,7 +325,7 @@ def _completion(counts: Counts) -> Item:
     return {"yes": True, "messages": messages, "failed": failed}
 
 
-def with_outcome(record: Item, lease: Lease, outcome: str) -> tuple[Table, Item]:
+def with_outcome(record: Item, lease: UnitLease, outcome: str) -> tuple[Table, Item]:
     """Return the record of a single message with its outcome, as its worker may store it.
 
     While the worker has the lease, nobody else changes the record: an erasure finds the message by

@@ -30,7 +30,7 @@ from chalicelib.core.tls_results import (
     TLSA,
 )
 from chalicelib.delivery.dane.records import NOTHING, DomainRecords, HostRecords, Unknown
-from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, PolicyUnavailable
 from chalicelib.delivery.outcome import Failed, Outcome, Retry, internal
 from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import Commit, OutboundMessage, join_hosts
@@ -58,7 +58,7 @@ RecordsOf = Callable[[str], DomainRecords]
 Observe = Callable[[SessionResult], None]
 """Takes note of how a session ended, as far as TLS goes."""
 
-PolicyOf = Callable[[str], Policy | Unavailable | None]
+PolicyOf = Callable[[str], Policy | PolicyUnavailable | None]
 """Returns the MTA-STS policy of a domain (in A-labels, lower case), or why there is none."""
 
 
@@ -88,7 +88,7 @@ class _Demands:
     """
 
     domain: str
-    sts: Policy | Unavailable | None
+    sts: Policy | PolicyUnavailable | None
     records: DomainRecords
     is_reported: bool = True
 
@@ -121,7 +121,7 @@ class _Demands:
         if tlsa:
             records = map(str, tlsa.records) if isinstance(tlsa, HostRecords) else ()
             return SessionResult(self.domain, TLSA, *about, tuple(records))
-        if isinstance(self.sts, Unavailable):
+        if isinstance(self.sts, PolicyUnavailable):
             return SessionResult(self.domain, STS, kind or self.sts.kind, host, sending_ip)
         if self.sts and self.sts.mode is not Mode.NONE:
             return SessionResult(self.domain, STS, *about, self.sts.lines, self.sts.hosts)

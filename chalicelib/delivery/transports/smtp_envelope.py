@@ -37,14 +37,14 @@ _UNSAFE_QUOTED = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class SmtpEnvelope:
     """The MAIL and RCPT commands of a message, each with its line end."""
 
     mail: bytes
     rcpt: bytes
 
 
-def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope | Failed:
+def envelope_for(message: OutboundMessage, extensions: Extensions) -> SmtpEnvelope | Failed:
     """Return the envelope of `message` for a host with these extensions, or why it has none."""
     sender, recipient = on_the_wire(message.sender), on_the_wire(message.recipient)
     if recipient is None or not recipient:
@@ -58,7 +58,7 @@ def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope |
         text = f"{len(message.data)} bytes are more than the {limit} that the remote host takes"
         return Failed(552, internal("5.3.4", text), TOO_LARGE)
     parameters = _parameters(message.data, extensions, sender, recipient)
-    return Envelope(
+    return SmtpEnvelope(
         f"MAIL FROM:<{sender}>{parameters}\r\n".encode(), f"RCPT TO:<{recipient}>\r\n".encode()
     )
 

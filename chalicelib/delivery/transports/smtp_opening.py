@@ -35,7 +35,7 @@ from chalicelib.delivery.transports.smtp_session import (
     SmtpSession,
     broken_connection,
 )
-from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire, Timeouts
+from chalicelib.delivery.transports.smtp_wire import ConnectionLost, HostReply, SmtpWire, Timeouts
 
 #: By OpenSSL's codes of X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH
 _KINDS = {10: EXPIRED, 62: HOST_MISMATCH}
@@ -225,14 +225,14 @@ class _Opening:
             text = internal("4.7.0", "the remote host offers neither AUTH PLAIN nor AUTH LOGIN")
             raise SessionFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
 
-    def _say(self, command: str) -> Reply:
+    def _say(self, command: str) -> HostReply:
         data, timeouts = f"{command}\r\n".encode(), self._options.timeouts
         return self._wire.send_or_hear(data, timeouts.command, timeouts.quit) or self._read()
 
-    def _read(self) -> Reply:
+    def _read(self) -> HostReply:
         return self._wire.read_reply(self._options.timeouts.command)
 
-    def _expect(self, reply: Reply, code: int) -> None:
+    def _expect(self, reply: HostReply, code: int) -> None:
         if reply.code != code:
             bounce_class = classify(reply.code, reply.text)
             raise SessionRefused(Retry(reply.code, reply.text, bounce_class, *self._wire.ends))

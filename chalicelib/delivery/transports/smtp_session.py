@@ -18,14 +18,14 @@ from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_envelope import (
-    Envelope,
     Extensions,
+    SmtpEnvelope,
     envelope_for,
     wire_data,
 )
 from chalicelib.delivery.transports.smtp_wire import (
     ConnectionLost,
-    Reply,
+    HostReply,
     ReplyTimeout,
     SmtpWire,
     Timeouts,
@@ -126,7 +126,7 @@ class SmtpSession:
         if place:
             place.release()
 
-    def _begin(self, envelope: Envelope) -> Retry | Failed | None:
+    def _begin(self, envelope: SmtpEnvelope) -> Retry | Failed | None:
         """Send the commands up to DATA; return None if the host asks for the content (354)."""
         if self._wire.has_unread():
             raise ConnectionLost("the remote host spoke out of turn")  # or closed the connection
@@ -147,13 +147,13 @@ class SmtpSession:
         self._needs_reset = True
         return self._refusal(decisive)
 
-    def _exchange(self, commands: list[bytes]) -> list[Reply]:
+    def _exchange(self, commands: list[bytes]) -> list[HostReply]:
         """Send the commands and return the replies: to all of them, or up to a refusal.
 
         A host may hang up once it has refused; its refusal counts all the same.
         """
         groups = [b"".join(commands)] if "PIPELINING" in self._extensions else commands
-        replies: list[Reply] = []
+        replies: list[HostReply] = []
         try:
             for group in groups:
                 if refusal := self._send(group, self._timeouts.command):
@@ -178,14 +178,14 @@ class SmtpSession:
         self.abandon()
         return self._refusal(reply)
 
-    def _send(self, data: bytes | memoryview, seconds: float) -> Reply | None:
+    def _send(self, data: bytes | memoryview, seconds: float) -> HostReply | None:
         """Send data; return the refusal with which the host hung up, if it did."""
         reply = self._wire.send_or_hear(data, seconds, self._timeouts.quit)
         if reply and reply.code == _CLOSING:
             raise _Closing(reply)
         return reply
 
-    def _read(self) -> Reply:
+    def _read(self) -> HostReply:
         reply = self._wire.read_reply(self._timeouts.command)
         if reply.code == _CLOSING:
             raise _Closing(reply)
@@ -220,7 +220,7 @@ class SmtpSession:
             return Delivered(reply.code, reply.text, *self._wire.ends)
         return self._refusal(reply)
 
-    def _refusal(self, reply: Reply) -> Retry | Failed:
+    def _refusal(self, reply: HostReply) -> Retry | Failed:
         kind = Failed if reply.code >= 500 else Retry
         bounce_class = classify(reply.code, reply.text)
         return kind(reply.code, reply.text, bounce_class, *self._wire.ends)
@@ -253,7 +253,7 @@ def close_all(sessions: Iterable[SmtpSession]) -> None:
 class _Closing(ConnectionLost):
     """The host said that it is closing the session (421)."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: HostReply) -> None:
         super().__init__(reply.text)
         self.reply = reply
 

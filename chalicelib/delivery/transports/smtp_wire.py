@@ -61,7 +61,7 @@ class ReplyTimeout(ConnectionLost):
     """The remote host took too long to read or to answer."""
 
 
-class Reply(NamedTuple):
+class HostReply(NamedTuple):
     """A reply: its code and the text of each line after the code."""
 
     code: int
@@ -111,7 +111,7 @@ class SmtpWire:
 
     def send_or_hear(
         self, data: bytes | memoryview, seconds: float, last_seconds: float
-    ) -> Reply | None:
+    ) -> HostReply | None:
         """Send all of `data`; return why the host hung up meanwhile, if it said so.
 
         Its last words are read for `last_seconds`. Raises ConnectionLost if it refused nothing.
@@ -126,7 +126,7 @@ class SmtpWire:
             raise error
         return None
 
-    def read_reply(self, seconds: float) -> Reply:
+    def read_reply(self, seconds: float) -> HostReply:
         """Return the next reply, which must be complete within that many seconds."""
         deadline = monotonic() + seconds
         lines = []
@@ -137,7 +137,7 @@ class SmtpWire:
             code, mark, text = line.groups(b"")
             lines.append(text.decode("utf-8", "replace"))
             if mark != b"-":
-                return Reply(int(code), tuple(lines))
+                return HostReply(int(code), tuple(lines))
         raise ConnectionLost("the remote host sent a reply without end")
 
     def has_unread(self) -> bool:

@@ -66,7 +66,7 @@ class PlacedBlock(NamedTuple):
     """A block to store: its item, and the day index entries that it needs."""
 
     item: Item
-    entries: Sequence[day_index.Entry]
+    entries: Sequence[day_index.DayEntry]
 
 
 def place(events: Iterable[Event]) -> Iterator[PlacedBlock]:
@@ -155,7 +155,7 @@ def _shard_of(block_key: str) -> int:
 
 def _placed(partition: str, events: Sequence[Event], block: EncodedBlock) -> PlacedBlock:
     sk = _block_key(block.newest_ms, events)
-    entries = list[day_index.Entry]()
+    entries = list[day_index.DayEntry]()
     if partitions.is_spread(partition):
         shard = _shard_of(sk)
         partition = partitions.in_shard(partition, shard)

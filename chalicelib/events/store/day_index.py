@@ -34,7 +34,7 @@ _HIDDEN: Final = "hidden#"
 _ERASED: Final = "erased"
 
 
-class Entry(NamedTuple):
+class DayEntry(NamedTuple):
     """One entry; ``day_ms`` is the beginning of the last day whose events it is for.
 
     That is at least today: an entry that is written for a late event must not expire before the
@@ -62,7 +62,7 @@ class Day(NamedTuple):
     erased: bool
 
 
-_cache: set[Entry] = set()
+_cache: set[DayEntry] = set()
 _lock = threading.Lock()
 
 
@@ -77,35 +77,35 @@ def _day(days: int) -> str:
     return datetime.fromtimestamp(days * _DAY_MS // 1000, UTC).strftime("%Y%m%d")
 
 
-def campaign_entries(events: Iterable[Event]) -> Iterator[Entry]:
+def campaign_entries(events: Iterable[Event]) -> Iterator[DayEntry]:
     """Yield the entries of the campaigns that stored events belong to."""
     for event in events:
         if event.get("campaign_id") and event["type"] in SEARCHED_TYPES:
             yield _entry(event, _campaigns(event["customer_id"]), event["campaign_id"])
 
 
-def hidden_campaign_entry(event: Event) -> Entry:
+def hidden_campaign_entry(event: Event) -> DayEntry:
     """Return the entry for an event that is counted but not stored."""
     return _day_entry(event, f"{_HIDDEN}{event['campaign_id']}")
 
 
-def shard_entry(event: Event, shard: int) -> Entry:
+def shard_entry(event: Event, shard: int) -> DayEntry:
     """Return the entry that a shard of the event's day holds events."""
     return _day_entry(event, str(shard))
 
 
-def erasure_entry(event: Event) -> Entry:
+def erasure_entry(event: Event) -> DayEntry:
     """Return the entry that events of the event's day were erased."""
     return _day_entry(event, _ERASED)
 
 
-def unwritten(entries: Iterable[Entry]) -> list[Entry]:
+def unwritten(entries: Iterable[DayEntry]) -> list[DayEntry]:
     """Return those entries, without duplicates, that this process has not written yet."""
     with _lock:
         return [entry for entry in dict.fromkeys(entries) if entry not in _cache]
 
 
-def remember(entries: Iterable[Entry]) -> None:
+def remember(entries: Iterable[DayEntry]) -> None:
     """Remember that these entries are written."""
     with _lock:
         if len(_cache) > _MOST_REMEMBERED:
@@ -160,9 +160,9 @@ def _campaigns(account: object) -> str:
     return f"{account}#campaigns"
 
 
-def _day_entry(event: Event, entry: str) -> Entry:
+def _day_entry(event: Event, entry: str) -> DayEntry:
     return _entry(event, _days(event["customer_id"]), f"{day_of(event['timestamp'])}#{entry}")
 
 
-def _entry(event: Event, pk: str, sk: str) -> Entry:
-    return Entry(pk, sk, max(event["timestamp"], clock.now_ms()) // _DAY_MS * _DAY_MS)
+def _entry(event: Event, pk: str, sk: str) -> DayEntry:
+    return DayEntry(pk, sk, max(event["timestamp"], clock.now_ms()) // _DAY_MS * _DAY_MS)

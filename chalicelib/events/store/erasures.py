@@ -11,7 +11,7 @@ from typing import Final
 
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window, position
+from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import expiry
 
 table = Table("events")
@@ -35,7 +35,7 @@ def item(event: Event) -> Item:
     return key | fields | {"expires": expiry(event["timestamp"])}
 
 
-def erased_events(account_id: int, window: Window) -> list[Item]:
+def erased_events(account_id: int, window: EventWindow) -> list[Item]:
     """Return the remaining fields (``FIELDS``) of the erased events of a window."""
     low, high = window.positions()
     if low >= high:

@@ -29,7 +29,7 @@ _FASTEST = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ListVersion:
     """One version of a list's recipients: its name, and how many recipients and parts it has."""
 
     account_id: int
@@ -39,7 +39,7 @@ class Version:
     parts: int
 
 
-def write(account_id: int, list_id: str, recipients: Iterable[bytes]) -> Version:
+def write(account_id: int, list_id: str, recipients: Iterable[bytes]) -> ListVersion:
     """Store encoded recipients as a new version; memory holds one part of them at a time."""
     name, count, parts = secrets.token_hex(12), 0, 0
     remaining = iter(recipients)
@@ -47,12 +47,12 @@ def write(account_id: int, list_id: str, recipients: Iterable[bytes]) -> Version
         data = zlib.compress(join(part), _FASTEST)
         blobs.put(_key(account_id, list_id, name, parts), data)
         count, parts = count + len(part), parts + 1
-    return Version(account_id, list_id, name, count, parts)
+    return ListVersion(account_id, list_id, name, count, parts)
 
 
-def version_of(recipient_list: RecipientList) -> Version:
+def version_of(recipient_list: RecipientList) -> ListVersion:
     """Return the version that a list has."""
-    return Version(
+    return ListVersion(
         recipient_list.account_id,
         recipient_list.id,
         recipient_list.version,
@@ -61,7 +61,7 @@ def version_of(recipient_list: RecipientList) -> Version:
     )
 
 
-def read(version: Version, start: int = 0) -> Iterator[Iterator[Json]]:
+def read(version: ListVersion, start: int = 0) -> Iterator[Iterator[Json]]:
     """Yield the recipients part by part, from part ``start`` on, and decode them one by one.
 
     Raises ``BlobMissing`` when the version was removed meanwhile.
@@ -71,13 +71,13 @@ def read(version: Version, start: int = 0) -> Iterator[Iterator[Json]]:
         yield map(decode, iterate(array))
 
 
-def remove(version: Version) -> None:
+def remove(version: ListVersion) -> None:
     """Delete a version that no record names any more; its first part goes first."""
     for part in range(version.parts):
         blobs.delete(_key_of(version, part))
 
 
-def _key_of(version: Version, part: int) -> str:
+def _key_of(version: ListVersion, part: int) -> str:
     return _key(version.account_id, version.list_id, version.name, part)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
-from chalicelib.core.leases import Lease, Record
+from chalicelib.core.leases import Record, ResourceLease
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, deleted
@@ -123,7 +123,7 @@ def acquire_lease(
     it. The list may change before the lease begins: call again when generation begins. ``None`` if
     there is no such list.
     """
-    lease = Lease(transmission_id, starts - PROTECTED_SECONDS, until)
+    lease = ResourceLease(transmission_id, starts - PROTECTED_SECONDS, until)
     item = leases.acquire(_record(account_id, list_id), lease)
     return _from_item(item) if item else None
 

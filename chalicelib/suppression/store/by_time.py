@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from chalicelib.core.dynamo import Item
-from chalicelib.suppression.model import Entry, Kind
+from chalicelib.suppression.model import SuppressionEntry, SuppressionKind
 from chalicelib.suppression.store import items
-from chalicelib.suppression.store.items import Part, table
+from chalicelib.suppression.store.items import EntryPart, table
 
 _MARGIN = 25
 _MOST_A_REQUEST = 5000  # about what fits the megabyte that DynamoDB returns at most
 _CONDITION = "#{attribute} = :key AND #at BETWEEN :low AND :high"
 
 
-class Partition(NamedTuple):
+class TimePartition(NamedTuple):
     """Entries of one part and kind, narrowed to a ``value`` of a dimension.
 
     ``dimension`` is ``time`` (then ``value`` is empty), ``domain``, ``source`` or ``list``;
     ``size`` is the number of entries that it has at most.
     """
 
-    part: Part
-    kind: Kind
+    part: EntryPart
+    kind: SuppressionKind
     dimension: str
     value: str
     size: int
@@ -59,8 +59,8 @@ def rest_of(span: Span, position: str) -> Span:
 
 
 def read(
-    account_id: int, partitions: Sequence[Partition], span: Span, expected: int
-) -> Iterator[tuple[str, Entry]]:
+    account_id: int, partitions: Sequence[TimePartition], span: Span, expected: int
+) -> Iterator[tuple[str, SuppressionEntry]]:
     """Yield ``(position, entry)`` in order; the caller takes about ``expected`` of them."""
     if span.low > span.high:
         return
@@ -74,14 +74,14 @@ def read(
             yield item["at"], entry
 
 
-def count(account_id: int, partitions: Sequence[Partition], span: Span) -> int:
+def count(account_id: int, partitions: Sequence[TimePartition], span: Span) -> int:
     """Count the entries, with requests that return only counts: one for some 5,000 entries."""
     if span.low > span.high:
         return 0
     return sum(_count(account_id, partition, span) for partition in partitions)
 
 
-def _stream(account_id: int, partition: Partition, span: Span, limit: int) -> Iterator[Item]:
+def _stream(account_id: int, partition: TimePartition, span: Span, limit: int) -> Iterator[Item]:
     condition, values, index = _query(account_id, partition, span)
     start: Item | None = None
     while True:
@@ -99,7 +99,7 @@ def _stream(account_id: int, partition: Partition, span: Span, limit: int) -> It
             return
 
 
-def _count(account_id: int, partition: Partition, span: Span) -> int:
+def _count(account_id: int, partition: TimePartition, span: Span) -> int:
     condition, values, index = _query(account_id, partition, span)
     total, start = 0, None
     while True:
@@ -109,7 +109,9 @@ def _count(account_id: int, partition: Partition, span: Span) -> int:
             return total
 
 
-def _query(account_id: int, partition: Partition, span: Span) -> tuple[str, dict[str, Any], str]:
+def _query(
+    account_id: int, partition: TimePartition, span: Span
+) -> tuple[str, dict[str, Any], str]:
     part, kind, dimension, value, _ = partition
     attribute = items.index_attribute(part, dimension)
     values = {

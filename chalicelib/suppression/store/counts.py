@@ -17,13 +17,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Write
-from chalicelib.suppression.model import KINDS, SOURCES, Kind, Tally
-from chalicelib.suppression.store.items import ALL_SUBACCOUNTS, Key, Part, part_of, table
+from chalicelib.suppression.model import KINDS, SOURCES, SuppressionKind, Tally
+from chalicelib.suppression.store.items import ALL_SUBACCOUNTS, EntryPart, Key, part_of, table
 
 SHARDS = 8
 
 
-def additions(account_id: int, parts: Sequence[Part], changes: Tally) -> list[Write]:
+def additions(account_id: int, parts: Sequence[EntryPart], changes: Tally) -> list[Write]:
     """Return the actions that add ``changes`` (which may be negative) to the counts."""
     numbers = {_attribute(*group): number for group, number in changes.items() if number}
     if not numbers:
@@ -36,9 +36,9 @@ def additions(account_id: int, parts: Sequence[Part], changes: Tally) -> list[Wr
     ]
 
 
-def read(account_id: int, parts: Iterable[Part]) -> dict[Part, Tally]:
+def read(account_id: int, parts: Iterable[EntryPart]) -> dict[EntryPart, Tally]:
     """Return the counts of each part, in one request."""
-    tallies: dict[Part, Tally] = {part: Counter() for part in parts}
+    tallies: dict[EntryPart, Tally] = {part: Counter() for part in parts}
     keys = {
         _key(account_id, part, shard): tally
         for part, tally in tallies.items()
@@ -59,14 +59,14 @@ def of_account(account_id: int) -> int:
     return sum(tally.total() for tally in tallies.values())
 
 
-def total(tally: Tally, kinds: Iterable[Kind], sources: Collection[str]) -> int:
+def total(tally: Tally, kinds: Iterable[SuppressionKind], sources: Collection[str]) -> int:
     """Return how many entries of these kinds from these sources a tally has."""
     return sum(tally[kind, source] for kind in kinds for source in sources)
 
 
-def _key(account_id: int, part: Part, shard: int) -> Key:
+def _key(account_id: int, part: EntryPart, shard: int) -> Key:
     return (f"{account_id}#counts", f"{part.name}#{shard}")
 
 
-def _attribute(kind: Kind, source: str) -> str:
+def _attribute(kind: SuppressionKind, source: str) -> str:
     return f"{kind}__{SOURCES[source]}"

@@ -45,7 +45,7 @@ from chalicelib.core.addresses import spelling
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression.model import Entry, Kind
+from chalicelib.suppression.model import SuppressionEntry, SuppressionKind
 
 table = Table("suppression")
 
@@ -57,27 +57,27 @@ _DIGITS = 13  # of the milliseconds in a position, which sort as text
 LATEST_MS = 10**_DIGITS - 1
 
 
-class Part(NamedTuple):
+class EntryPart(NamedTuple):
     """The entries that are counted and read together: one list, or those of all subaccounts."""
 
     name: str
     prefix: str = ""
 
 
-ALL_SUBACCOUNTS = Part("subaccounts", "sub_")
+ALL_SUBACCOUNTS = EntryPart("subaccounts", "sub_")
 
 
-def part_of(subaccount_id: int | None) -> Part:
+def part_of(subaccount_id: int | None) -> EntryPart:
     """Return the part that is one list."""
-    return Part(str(subaccount_id or PRIMARY))
+    return EntryPart(str(subaccount_id or PRIMARY))
 
 
-def parts_in(scope: Scope) -> list[Part]:
+def parts_in(scope: Scope) -> list[EntryPart]:
     """Return the parts that a scope is made of."""
     return [part_of(None), ALL_SUBACCOUNTS] if scope.spans else [part_of(scope.part)]
 
 
-def parts_with(subaccount_id: int | None) -> list[Part]:
+def parts_with(subaccount_id: int | None) -> list[EntryPart]:
     """Return the parts that an entry of this list belongs to."""
     own = part_of(subaccount_id)
     return [own, ALL_SUBACCOUNTS] if subaccount_id else [own]
@@ -98,13 +98,13 @@ def lookup_key(account_id: int, subaccount_id: int | None, recipient: str, type:
     return (partition(account_id, recipient), f"{list_prefix(subaccount_id)}{type}#")
 
 
-def key_of(account_id: int, entry: Entry) -> Key:
+def key_of(account_id: int, entry: SuppressionEntry) -> Key:
     """Return the key of an entry."""
     pk, sk = lookup_key(account_id, entry.subaccount_id, entry.recipient, entry.type)
     return (pk, sk + entry.list_id.lower())
 
 
-def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) -> Item:
+def to_item(account_id: int, entry: SuppressionEntry, lists: frozenset[str] = frozenset()) -> Item:
     """Return the item of an entry; ``lists`` are the mailing lists that it is a lookup item for."""
     pk, sk = key_of(account_id, entry)
     item: Item = {
@@ -121,12 +121,12 @@ def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) 
     return item | dict(_index_keys(account_id, entry)) | ({"lists": lists} if lists else {})
 
 
-def to_entry(item: Item | None) -> Entry | None:
+def to_entry(item: Item | None) -> SuppressionEntry | None:
     """Return the entry in an item, or ``None`` if it holds none."""
     if not item or "source" not in item:
         return None
     owner, type, _ = item["sk"].split("#", 2)
-    return Entry(
+    return SuppressionEntry(
         recipient=_recipient_in(item["pk"]),
         type=type,
         source=item["source"],
@@ -152,7 +152,7 @@ def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
     return _by_key(table.query_all(condition, values, consistent=True))
 
 
-def rows_of(scope: Scope, recipient: str) -> list[tuple[str, Entry]]:
+def rows_of(scope: Scope, recipient: str) -> list[tuple[str, SuppressionEntry]]:
     """Return ``(position, entry)`` of a recipient's entries in a scope, the last updated first."""
     items = read_recipient(scope, recipient).values()
     rows = [(item["at"], entry) for item in items if (entry := to_entry(item))]
@@ -164,17 +164,17 @@ def position(time_ms: int) -> str:
     return f"{min(max(time_ms, 0), LATEST_MS):0{_DIGITS}d}"
 
 
-def index_name(part: Part, dimension: str) -> str:
+def index_name(part: EntryPart, dimension: str) -> str:
     """Return the index that orders a part by time within ``dimension``."""
     return f"by_{part.prefix}{dimension}"
 
 
-def index_attribute(part: Part, dimension: str) -> str:
+def index_attribute(part: EntryPart, dimension: str) -> str:
     """Return the attribute that is the index's partition key."""
     return f"{part.prefix}{dimension}_key"
 
 
-def index_key(account_id: int, part: Part, kind: Kind, value: str) -> str:
+def index_key(account_id: int, part: EntryPart, kind: SuppressionKind, value: str) -> str:
     """Return the index's partition; ``value`` is empty for the order by time alone."""
     key = f"{account_id}/{part.name}/{kind}"
     return f"{key}/{value}" if value else key
@@ -188,7 +188,7 @@ def _recipient_in(pk: str) -> str:
     return pk.partition("#")[2]
 
 
-def _index_keys(account_id: int, entry: Entry) -> Iterator[tuple[str, str]]:
+def _index_keys(account_id: int, entry: SuppressionEntry) -> Iterator[tuple[str, str]]:
     values = {"time": "", "domain": entry.domain, "source": entry.source}
     if entry.list_id:
         values["list"] = entry.list_id.lower()

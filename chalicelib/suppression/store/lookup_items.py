@@ -21,8 +21,8 @@ from chalicelib.suppression.model import (
     NON_TRANSACTIONAL,
     OPEN_TRACKING,
     TRANSACTIONAL,
-    Hold,
     Recipient,
+    SuppressionHold,
 )
 from chalicelib.suppression.store import items
 from chalicelib.suppression.store.items import Key, lookup_key
@@ -48,7 +48,7 @@ def blocking(
     *,
     transactional: bool,
     read: Read = read_eventually,
-) -> dict[str, Hold]:
+) -> dict[str, SuppressionHold]:
     """Return what may hold back a message of this type, for each recipient who has such entries.
 
     Takes one request for 100 recipients.
@@ -56,7 +56,7 @@ def blocking(
     keys = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
     lookup_items = read(keys)
     return {
-        recipient: Hold(lookup_items[key].get("source", ""), lists_of(lookup_items[key]))
+        recipient: SuppressionHold(lookup_items[key].get("source", ""), lists_of(lookup_items[key]))
         for recipient, key in zip(recipients, keys, strict=True)
         if key in lookup_items
     }

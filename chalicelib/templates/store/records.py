@@ -27,7 +27,7 @@ from chalicelib.core.dynamo import Item, Table, TransactionFailed
 from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
-from chalicelib.templates.model import Template, Version, no_template, no_version
+from chalicelib.templates.model import Template, TemplateVersion, no_template, no_version
 from chalicelib.templates.snippet_names import snippets_in
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
@@ -43,7 +43,7 @@ class StoredContent:
     """A version of a template with its content, which must not be changed."""
 
     template: Template
-    version: Version
+    version: TemplateVersion
     content: Json
 
 
@@ -126,7 +126,9 @@ def get_content(scope: Scope, template_id: str, draft: bool) -> StoredContent:
     return stored_content
 
 
-def naming_snippet(scope: Scope, snippet_id: str) -> Iterator[tuple[Template, list[Version]]]:
+def naming_snippet(
+    scope: Scope, snippet_id: str
+) -> Iterator[tuple[Template, list[TemplateVersion]]]:
     """Yield the templates in ``scope`` that name a snippet literally, with the versions that do.
 
     Costs a list of the templates, and a read for each version that was last edited before versions
@@ -138,7 +140,7 @@ def naming_snippet(scope: Scope, snippet_id: str) -> Iterator[tuple[Template, li
             yield template, versions
 
 
-def _snippets(template: Template, version: Version) -> tuple[str, ...]:
+def _snippets(template: Template, version: TemplateVersion) -> tuple[str, ...]:
     if version.snippets is not None:
         return version.snippets
     try:
@@ -147,7 +149,7 @@ def _snippets(template: Template, version: Version) -> tuple[str, ...]:
         return ()
 
 
-def content_of(template: Template, version: Version) -> Json:
+def content_of(template: Template, version: TemplateVersion) -> Json:
     """Return the content of a version; raises ``ContentGone`` if it was replaced meanwhile."""
     return bodies.load(partition(template.account_id, template.id), version.content_ref)
 
@@ -218,9 +220,9 @@ def from_item(item: Item) -> Template:
     )
 
 
-def _version(fields: Item) -> Version:
+def _version(fields: Item) -> TemplateVersion:
     snippets = fields.get("snippets")
-    return Version(**fields | {"snippets": None if snippets is None else tuple(snippets)})
+    return TemplateVersion(**fields | {"snippets": None if snippets is None else tuple(snippets)})
 
 
 def _write(old: Template, new: Template, new_bodies: NewBodies) -> None:

@@ -22,12 +22,12 @@ from chalicelib.core import blobs, clock
 from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
 from chalicelib.core.settings import settings
 from chalicelib.webhooks import attempts
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 
 _table = Table("webhooks")
 _PREFIX = "batch#"
 _INLINE_BYTES = 4000
-_FIELDS = tuple(Batch.__slots__)
+_FIELDS = tuple(WebhookBatch.__slots__)
 _CHANGING_FIELDS = tuple(name for name in _FIELDS if name not in ("webhook_id", "batch_id"))
 #: Fields that are stored only if they hold something, and that earlier versions did not have
 _OPTIONAL_FIELDS = ("answer", "earlier")
@@ -38,12 +38,12 @@ def key_of(webhook_id: str, batch_id: str) -> Key:
     return (f"webhook#{webhook_id}", f"{_PREFIX}{batch_id}")
 
 
-def from_item(item: Item) -> Batch:
+def from_item(item: Item) -> WebhookBatch:
     """Return the batch in an item of the table."""
-    return Batch(**{name: item[name] for name in _FIELDS if name in item})
+    return WebhookBatch(**{name: item[name] for name in _FIELDS if name in item})
 
 
-def newest(webhook_id: str, limit: int) -> list[Batch]:
+def newest(webhook_id: str, limit: int) -> list[WebhookBatch]:
     """Return the latest batches of a webhook, newest first."""
     pk, low = key_of(webhook_id, "")
     _, high = key_of(webhook_id, "~")
@@ -58,7 +58,7 @@ def newest(webhook_id: str, limit: int) -> list[Batch]:
     return [from_item(item) for item in islice(filter(_is_current, items), limit)]
 
 
-def record(batch: Batch, body: bytes | None) -> bool:
+def record(batch: WebhookBatch, body: bytes | None) -> bool:
     """Record an attempt, and the batch's bytes unless ``None``.
 
     Returns ``False`` if a later attempt is already on record.
@@ -85,7 +85,7 @@ def record(batch: Batch, body: bytes | None) -> bool:
     return True
 
 
-def find(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
+def find(webhook_id: str, batch_id: str) -> tuple[WebhookBatch, bytes] | None:
     """Return a batch and its bytes; ``None`` if it has expired."""
     item = _table.get(*key_of(webhook_id, batch_id), consistent=True)
     if item is None or not _is_current(item):
@@ -96,12 +96,12 @@ def find(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
         return None
 
 
-def next_round(batch: Batch) -> Batch:
+def next_round(batch: WebhookBatch) -> WebhookBatch:
     """Return a batch as its redelivery begins.
 
     Recording that batch ends the attempts of earlier rounds, whose failures go on counting.
     """
-    return Batch(
+    return WebhookBatch(
         batch.webhook_id,
         batch.batch_id,
         batch.size,
@@ -120,7 +120,7 @@ def _is_current(item: Mapping[str, Any]) -> bool:
     return item["expires"] > clock.now()  # DynamoDB removes expired items within days
 
 
-def _store_body(batch: Batch, body: bytes) -> Item:
+def _store_body(batch: WebhookBatch, body: bytes) -> Item:
     """Store large bytes in the bucket; return the attributes that hold the bytes or their place."""
     compressed = zlib.compress(body, 6)
     if len(compressed) <= _INLINE_BYTES:

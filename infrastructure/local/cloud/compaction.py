@@ -25,7 +25,7 @@ from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.documents import deploying, document_changes
 from infrastructure.local.cloud.item_file import ItemFile
 from infrastructure.local.cloud.items import Items
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.cloud.queue_changes import Queue, message_change
 from infrastructure.local.cloud.state_files import StateFiles
 from infrastructure.local.cloud.table_items import tables, token_change
@@ -49,7 +49,9 @@ class Compaction:
     and reads the ``items``, of which those that have not changed are in the base before.
     """
 
-    def __init__(self, files: StateFiles, journal: Journal, lock: int, items: ItemFile) -> None:
+    def __init__(
+        self, files: StateFiles, journal: ChangeJournal, lock: int, items: ItemFile
+    ) -> None:
         self._files = files
         self._journal = journal
         self._items = items

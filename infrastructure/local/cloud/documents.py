@@ -20,7 +20,7 @@ from ministack.core import persistence
 
 from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.earlier_snapshot import SCOPED
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 
 Path = tuple[str, ...]
 
@@ -52,7 +52,7 @@ class Documents:
         """Compare what this service has, or everything, when the next changes are written."""
         self._changed.add(service)
 
-    def note_changes(self, journal: Journal) -> None:
+    def note_changes(self, journal: ChangeJournal) -> None:
         """Note what is no longer as the log says, unless a deployment is under way.
 
         A deployment lives in a task that a restart would not resume: it is in the log as a whole or

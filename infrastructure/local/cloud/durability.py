@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ministack.services import s3
 
 from infrastructure.local.cloud.documents import Documents
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 
 if TYPE_CHECKING:
     from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
@@ -81,7 +81,7 @@ class Durable:
     """An ASGI application that makes another one durable."""
 
     def __init__(
-        self, application: AsgiApplication, journal: Journal, documents: Documents
+        self, application: AsgiApplication, journal: ChangeJournal, documents: Documents
     ) -> None:
         self._application = application
         self._journal = journal

@@ -130,7 +130,7 @@ def _expiry(place: int) -> int:
     return place >> _LENGTH_BITS + _OFFSET_BITS
 
 
-class Partition(dict[Any, Any]):
+class ItemPartition(dict[Any, Any]):
     """The items of one partition by their sort keys, as MiniStack has them in a ``dict``."""
 
     __slots__ = ("_file",)

@@ -14,7 +14,7 @@ from typing import Any
 
 from infrastructure.local.cloud.base_file import BaseTable, StoredItem, TableName
 from infrastructure.local.cloud.changes import NEVER, Change
-from infrastructure.local.cloud.item_file import ItemFile, Partition
+from infrastructure.local.cloud.item_file import ItemFile, ItemPartition
 
 
 class Items(defaultdict[Any, Any]):
@@ -27,7 +27,7 @@ class Items(defaultdict[Any, Any]):
         base: BaseTable | None = None,
         partitions: dict[Any, Any] | None = None,
     ) -> None:
-        super().__init__(lambda: Partition(file), partitions or {})
+        super().__init__(lambda: ItemPartition(file), partitions or {})
         self.name = name
         self._file = file
         self._base = base or BaseTable()
@@ -37,7 +37,7 @@ class Items(defaultdict[Any, Any]):
         """Put an item as JSON, which is in memory until the file is flushed."""
         partition = self.get(pk)
         if partition is None:
-            partition = self[pk] = Partition(self._file)
+            partition = self[pk] = ItemPartition(self._file)
         partition.add(sk, text, expires)
 
     def discard(self, pk: str, sk: str) -> None:
@@ -117,12 +117,12 @@ class Items(defaultdict[Any, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _load(self, pk: Any) -> Partition | None:
+    def _load(self, pk: Any) -> ItemPartition | None:
         """Move a partition from the base to memory, and return it."""
         items = list(filter(self._lasts, self._base.remove(pk)))
         if not items:
             return None
-        partition = Partition(self._file)
+        partition = ItemPartition(self._file)
         for item in items:
             partition.add_of_base(item)
         super().__setitem__(pk, partition)

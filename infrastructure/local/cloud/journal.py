@@ -29,7 +29,7 @@ _ROOM = 8 << 20
 PendingChange = Change | Callable[[], Change]
 
 
-class Journal:
+class ChangeJournal:
     """The changes that are not in the log yet, and the log.
 
     ``before_commit`` is called before changes are written and may add some. ``lock`` is held while

@@ -33,7 +33,7 @@ _CONDITION = re.compile(
 )
 
 
-class Partition(dict[BaseKey, tuple[Any, ...]]):
+class IndexPartition(dict[BaseKey, tuple[Any, ...]]):
     """The items of one partition of an index: their keys, and where they stand in its order."""
 
     def __init__(self) -> None:
@@ -159,11 +159,11 @@ def _key_query(data: Json) -> KeyQuery | None:
     return KeyQuery(table, index_name, texts[0], keys, data.get("ExclusiveStartKey"))
 
 
-def _partition(table: Json, index_name: str, value: Any) -> Partition:
+def _partition(table: Json, index_name: str, value: Any) -> IndexPartition:
     partitions = _all_members(table)[index_name]
     if index_name or value in partitions:
-        return partitions.get(value, Partition())
-    bucket, partition = table["items"].get(value, {}), Partition()
+        return partitions.get(value, IndexPartition())
+    bucket, partition = table["items"].get(value, {}), IndexPartition()
     order = _order_of(table, [table["sk_name"]])
     for sk, item in bucket.items():
         partition.add((value, sk), order(item))
@@ -210,7 +210,7 @@ def _order_of(table: Json, ranges: list[str]) -> Callable[[Json], tuple[Any, ...
     return lambda item: tuple(dynamodb._index_order_value(item, name, kind) for name, kind in keys)
 
 
-def _all_members(table: Json) -> dict[str, dict[Any, Partition]]:
+def _all_members(table: Json) -> dict[str, dict[Any, IndexPartition]]:
     members = table.get(dynamodb._INDEX_MEMBERS)
     if members is None:
         members = {name: {} for name, _, _ in _schemas(table)}
@@ -245,7 +245,7 @@ def _update(
         if value is None or (not name and value not in members[name]):
             continue
         if add:
-            members[name].setdefault(value, Partition()).add(key, order_of(item))
+            members[name].setdefault(value, IndexPartition()).add(key, order_of(item))
         elif value in members[name]:
             members[name][value].discard(key)
             if not members[name][value]:

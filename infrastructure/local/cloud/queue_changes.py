@@ -15,7 +15,7 @@ from ministack.core import persistence
 from ministack.services import sqs
 
 from infrastructure.local.cloud.changes import Change
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.notices import tell
 
 Json = dict[str, Any]
@@ -83,7 +83,7 @@ class Queue(dict[str, Any]):
 
     __slots__ = ("journal", "name")
 
-    def __init__(self, queue: Json, name: QueueName, journal: Journal) -> None:
+    def __init__(self, queue: Json, name: QueueName, journal: ChangeJournal) -> None:
         super().__init__(queue)
         self.name = name
         self.journal = journal
@@ -106,7 +106,7 @@ class Queue(dict[str, Any]):
         self.journal.remove(self.path("message", message))
 
 
-def adopt(journal: Journal) -> None:
+def adopt(journal: ChangeJournal) -> None:
     """Note all messages of the queues that were created since the last call."""
     for name, queue in sqs._queues.all_items():
         if not isinstance(queue, Queue):

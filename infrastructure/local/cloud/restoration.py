@@ -18,7 +18,7 @@ from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.documents import Documents
 from infrastructure.local.cloud.item_file import ItemFile
 from infrastructure.local.cloud.items import Items
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.cloud.queue_changes import Queue
 from infrastructure.local.cloud.table_items import Digest, tables
 
@@ -68,7 +68,7 @@ class Restoration:
         for name, table in base.tables.items():
             self._items[name] = Items(name, self._file, table)
 
-    def install(self, journal: Journal) -> None:
+    def install(self, journal: ChangeJournal) -> None:
         """Make this the state of MiniStack's services; raises :class:`Contradiction`."""
         for service, module in ministack_app._state_map.items():
             if state := self._state_of(service):

@@ -13,7 +13,7 @@ from infrastructure.local.cloud import function_code, queue_changes
 from infrastructure.local.cloud.compaction import Compaction
 from infrastructure.local.cloud.documents import Documents
 from infrastructure.local.cloud.item_file import ItemFile
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.cloud.redo_log import DamagedState
 from infrastructure.local.cloud.restoration import Contradiction, Restoration
 from infrastructure.local.cloud.state_files import ARCHIVES, StateFiles
@@ -23,7 +23,7 @@ from infrastructure.local.cloud.table_items import ItemsInFile
 class State(NamedTuple):
     """What writes the changes of MiniStack's services."""
 
-    journal: Journal
+    journal: ChangeJournal
     documents: Documents
     compaction: Compaction
 
@@ -48,7 +48,7 @@ def open_state(root: Path, temporary: Path, lock: int) -> State:
         if files.base is not None:
             restoration.serve(files.base)
         restoration.apply(files.log_changes())
-        journal = Journal(
+        journal = ChangeJournal(
             files.open_log(),
             sqs._queues_lock,
             lambda: documents.note_changes(journal),

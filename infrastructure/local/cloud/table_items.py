@@ -19,9 +19,9 @@ from ministack.services import dynamodb
 
 from infrastructure.local.cloud.base_file import TableName
 from infrastructure.local.cloud.changes import NEVER, Change
-from infrastructure.local.cloud.item_file import ItemFile, Partition
+from infrastructure.local.cloud.item_file import ItemFile, ItemPartition
 from infrastructure.local.cloud.items import Items
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 
 Json = dict[str, Any]
 
@@ -54,7 +54,7 @@ def _digest(value: Any) -> str:
 class ItemsInFile:
     """Replaces the partitions that MiniStack keeps, and notes each change of an item."""
 
-    def __init__(self, file: ItemFile, journal: Journal) -> None:
+    def __init__(self, file: ItemFile, journal: ChangeJournal) -> None:
         self._file = file
         self._journal = journal
         self._update_ttl = dynamodb._update_ttl
@@ -85,7 +85,7 @@ class ItemsInFile:
         scope = dynamodb.get_account_id(), dynamodb.get_region()
         attribute = expiry_attribute(*scope, table["TableName"])
         partition = items.get(pk)
-        if not isinstance(partition, Partition):
+        if not isinstance(partition, ItemPartition):
             partition = items[pk] = self._moved(partition or {}, attribute)
         old_item = partition.get(sk)
         if old_item is None:
@@ -124,8 +124,8 @@ class ItemsInFile:
         partitions = {pk: self._moved(items, attribute) for pk, items in table["items"].items()}
         table["items"] = defaultdict(dict, partitions)
 
-    def _moved(self, items: Any, attribute: str) -> Partition:
-        partition = Partition(self._file)
+    def _moved(self, items: Any, attribute: str) -> ItemPartition:
+        partition = ItemPartition(self._file)
         for sk, item in items.items():
             partition.put(sk, item, _expiry_of(item, attribute))
         return partition

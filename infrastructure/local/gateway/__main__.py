@@ -45,7 +45,7 @@ from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.environment import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
@@ -109,7 +109,7 @@ def local_endpoints(
     access: LocalAccess = NOBODY_ELSE,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = Mailbox(data_dir / "mail")
+    mailbox = SinkMailbox(data_dir / "mail")
     endpoint = MailboxEndpoint(mailbox, Detailer(mailbox))
     feed = LiveFeed()
     events = EventReceiver(

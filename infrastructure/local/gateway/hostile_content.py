@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 from infrastructure.local.gateway.local_api import LocalReply
-from infrastructure.local.messages.parts import Part, StoredMessage
+from infrastructure.local.messages.parts import MessagePart, StoredMessage
 
 #: Formats that hold no scripts (SVG does)
 IMAGES = frozenset(
@@ -47,7 +47,7 @@ def download(
     return _file("attachment", data, filename, content_type)
 
 
-def part(message: StoredMessage, part: Part) -> LocalReply:
+def part(message: StoredMessage, part: MessagePart) -> LocalReply:
     """Return a part: an image to be shown, anything else as a download."""
     filename = part.filename or f"part-{part.number}"
     if part.content_type in IMAGES:
@@ -69,7 +69,7 @@ def _headers(policy: str) -> dict[str, str]:
 
 def _with_images(message: StoredMessage, html: str) -> str:
     """Put the images that the HTML refers to by their Content-ID (RFC 2392) into it."""
-    images: Mapping[str, Part] = {
+    images: Mapping[str, MessagePart] = {
         part.content_id: part
         for part in message.parts
         if part.content_id and part.content_type in IMAGES

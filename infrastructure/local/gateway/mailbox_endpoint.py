@@ -25,7 +25,7 @@ from infrastructure.local.gateway.local_api import (
 )
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import AMP, HTML, TEXT, StoredMessage
-from infrastructure.local.sink.mailbox import Mailbox, entry_of
+from infrastructure.local.sink.mailbox import SinkMailbox, entry_of
 from infrastructure.local.sink.mailbox_query import (
     BadQuery,
     conditions_of,
@@ -46,7 +46,7 @@ SEARCH_SECONDS = 1.0
 class MailboxEndpoint:
     """The operations of ``/local/mailbox`` over the sink's mailbox."""
 
-    def __init__(self, mailbox: Mailbox, detailer: Detailer) -> None:
+    def __init__(self, mailbox: SinkMailbox, detailer: Detailer) -> None:
         self._mailbox = mailbox
         self._detailer = detailer
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 
 #: The most messages that are told one by one, of those that arrived since the last look
 MOST_MESSAGES = 300
@@ -15,7 +15,7 @@ MOST_MESSAGES = 300
 class MailboxNews:
     """What is new in the mailbox; one thread at a time may ask."""
 
-    def __init__(self, mailbox: Mailbox, endpoint: MailboxEndpoint) -> None:
+    def __init__(self, mailbox: SinkMailbox, endpoint: MailboxEndpoint) -> None:
         self._mailbox = mailbox
         self._endpoint = endpoint
         self._newest = ""

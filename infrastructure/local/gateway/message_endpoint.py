@@ -21,7 +21,7 @@ from infrastructure.local.messages.checks import checks_of
 from infrastructure.local.messages.features import features_of
 from infrastructure.local.messages.links import links_of
 from infrastructure.local.messages.parts import HTML, StoredMessage
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
 
@@ -33,7 +33,7 @@ ACTIONS = ("open", "click", "unsubscribe", "complain", "bounce", "reply")
 class MessageEndpoint:
     """The operations on one message. ``recipient`` acts over HTTP and SMTP."""
 
-    def __init__(self, mailbox: Mailbox, recipient: Recipient) -> None:
+    def __init__(self, mailbox: SinkMailbox, recipient: Recipient) -> None:
         self._mailbox = mailbox
         self._recipient = recipient
 

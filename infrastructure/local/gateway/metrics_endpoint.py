@@ -11,7 +11,7 @@ from app import QUEUE_HANDLERS
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.local.gateway.local_api import LocalReply, LocalRequest, LocalRoute
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 
 PATH = "/local/metrics"
 _MESSAGES: Any = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
@@ -40,7 +40,7 @@ class RequestCounts:
 class MetricsEndpoint:
     """Collects the figures at each request for them."""
 
-    def __init__(self, requests: RequestCounts, mailbox: Mailbox) -> None:
+    def __init__(self, requests: RequestCounts, mailbox: SinkMailbox) -> None:
         self._requests = requests
         self._mailbox = mailbox
 

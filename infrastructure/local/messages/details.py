@@ -21,7 +21,7 @@ from chalicelib.tracking.store import message_context
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.parts import ATTACHMENT, HTML, TEXT, StoredMessage
 from infrastructure.local.sink.mail_client import one_click_url
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailbox_rows import Details
 
 BATCH = 100
@@ -57,7 +57,7 @@ def contexts_of(references: Sequence[Reference]) -> dict[str, Mapping[str, Any]]
 class Detailer:
     """Adds details to the index of a mailbox. Any thread may call it."""
 
-    def __init__(self, mailbox: Mailbox, contexts: Contexts = contexts_of) -> None:
+    def __init__(self, mailbox: SinkMailbox, contexts: Contexts = contexts_of) -> None:
         self._mailbox = mailbox
         self._contexts = contexts
         self._lock = threading.Lock()

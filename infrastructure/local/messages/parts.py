@@ -26,7 +26,7 @@ _TRACE = re.compile(rb"Return-Path: <(.*)>\r\nDelivered-To: (.*)\r\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessagePart:
     """A part that is no multipart; ``number`` counts all parts of the message from 0.
 
     ``role`` says what it is for a reader: the message's text, html or AMP html, something that they
@@ -75,14 +75,14 @@ class StoredMessage:
         return next(values, "")
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[MessagePart]:
         """The parts in the order of the message."""
         try:
             tree = mime_tree.parse_tree(self.content)
         except MessageError as error:
             self.problem = str(error)
-            return [Part(0, TEXT, "text/plain", "", "", "", "", 0, len(self.content))]
-        parts: list[Part] = []
+            return [MessagePart(0, TEXT, "text/plain", "", "", "", "", 0, len(self.content))]
+        parts: list[MessagePart] = []
         for number, node in enumerate(tree):
             if not node.content_type.startswith("multipart/"):
                 parts.append(self._part(number, node, {part.role for part in parts}))
@@ -93,18 +93,18 @@ class StoredMessage:
         part = next((part for part in self.parts if part.role == role), None)
         return None if part is None else self.text(part)
 
-    def part(self, number: int) -> Part | None:
+    def part(self, number: int) -> MessagePart | None:
         """The part of a number, ``None`` if there is none."""
         return next((part for part in self.parts if part.number == number), None)
 
-    def data(self, part: Part) -> bytes:
+    def data(self, part: MessagePart) -> bytes:
         """The decoded bytes of a part."""
         body = self.content[part.start : part.end]
         if part.encoding == "base64":
             return _from_base64(body)
         return binascii.a2b_qp(body) if part.encoding == "quoted-printable" else body
 
-    def text(self, part: Part) -> str:
+    def text(self, part: MessagePart) -> str:
         """The content of a part as text, with LF line ends."""
         data = self.data(part)
         try:
@@ -113,7 +113,7 @@ class StoredMessage:
             text = data.decode("utf-8", "replace")
         return text.replace("\r\n", "\n")
 
-    def _part(self, number: int, node: mime_tree.Part, roles: set[str]) -> Part:
+    def _part(self, number: int, node: mime_tree.MimePart, roles: set[str]) -> MessagePart:
         head: Message = message_from_bytes(self.content[node.start : node.body_start])
         filename = _filename(head)
         content_id = str(head.get("Content-ID", "")).strip().strip("<>")
@@ -121,7 +121,7 @@ class StoredMessage:
         if not role or role in roles or node.disposition == "attachment" or filename:
             is_inline = node.disposition != "attachment" and content_id
             role = INLINE if is_inline or node.disposition == "inline" else ATTACHMENT
-        return Part(
+        return MessagePart(
             number=number,
             role=role,
             content_type=node.content_type,

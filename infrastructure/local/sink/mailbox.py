@@ -44,7 +44,7 @@ _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
 _SEEN = ":2,S"
 
 
-class Mailbox:
+class SinkMailbox:
     """Messages by id. Ids are stable, need no quoting in a URL, and sort by time of arrival."""
 
     def __init__(self, root: Path) -> None:

@@ -31,11 +31,11 @@ from infrastructure.local.sink.behaviours import (
 from infrastructure.local.sink.failure_rules import FILE, FailureRule, FailureRules
 from infrastructure.local.sink.local_names import asking, no_addresses
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.reactions import Reactions
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.sink.reports import Accepted
-from infrastructure.local.sink.smtp_session import CHUNK, Envelope, SmtpSession
+from infrastructure.local.sink.smtp_session import CHUNK, SinkEnvelope, SmtpSession
 from infrastructure.local.this_machine import LocalAccess
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Sink:
 
     def __init__(
         self,
-        mailbox: Mailbox,
+        mailbox: SinkMailbox,
         options: SinkOptions | None = None,
         failure_rules: FailureRules | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class Sink:
         """The rule that makes this step of SMTP fail; None where none applies."""
         return self._failure_rules.apply(step, addresses) if self._failure_rules else None
 
-    async def receive(self, envelope: Envelope) -> str:
+    async def receive(self, envelope: SinkEnvelope) -> str:
         """Defer, wait, store and react, as the recipients' names say; return the reply to DATA."""
         if self._is_deferred(envelope):
             return DEFERRAL
@@ -129,16 +129,16 @@ class Sink:
         with suppress(asyncio.CancelledError):
             await session.run()
 
-    def _is_deferred(self, envelope: Envelope) -> bool:
+    def _is_deferred(self, envelope: SinkEnvelope) -> bool:
         # A list and not a generator: the attempt of every recipient must be counted.
         answers = [self._deferrals.defers(to, envelope.message) for to in envelope.recipients]
         return any(answers)
 
-    def _store(self, envelope: Envelope) -> list[str]:
+    def _store(self, envelope: SinkEnvelope) -> list[str]:
         add, sender, message = self._mailbox.add, envelope.sender, envelope.message
         return [add(sender, recipient, message) for recipient in envelope.recipients]
 
-    def _react(self, envelope: Envelope) -> None:
+    def _react(self, envelope: SinkEnvelope) -> None:
         now = datetime.now(UTC)
         for recipient in envelope.recipients:
             self._reactions.react(Accepted(envelope.sender, recipient, envelope.message, now))
@@ -149,7 +149,7 @@ async def serve(host: str, port: int, data: Path, options: SinkOptions | None = 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    mailbox = Mailbox(data)
+    mailbox = SinkMailbox(data)
     failure_rules = FailureRules(data / FILE)
     sink = Sink(mailbox, options, failure_rules)
     print(f"sink listening on {host}:{await sink.start(host, port)}", flush=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from infrastructure.local.sink.failure_rules import CONNECT, DATA, DOT, MAIL, RCPT, FailureRule
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
 from relay.message_data import MessageData
 from relay.replies import BARE_LINE_END
@@ -29,7 +29,7 @@ _PARAMETERS = {"SIZE", "BODY", "SMTPUTF8"}
 
 
 @dataclass(slots=True)
-class Envelope:
+class SinkEnvelope:
     """One mail transaction. `sender` is "" for the null return path."""
 
     sender: str
@@ -49,7 +49,7 @@ class Receiver(Protocol):
     def failure(self, step: str, addresses: Sequence[str]) -> FailureRule | None:
         """The rule that makes this step fail for one of the addresses, or None."""
 
-    async def receive(self, envelope: Envelope) -> str:
+    async def receive(self, envelope: SinkEnvelope) -> str:
         """Take the message and give the reply to its DATA."""
 
 
@@ -75,7 +75,7 @@ class SmtpSession:
         self._idle_seconds = idle_seconds
         self._greeted = False
         self._open = True
-        self._envelope: Envelope | None = None
+        self._envelope: SinkEnvelope | None = None
         self._commands: dict[str, Callable[[str], Awaitable[str]]] = {
             "EHLO": self._ehlo,
             "HELO": self._helo,
@@ -111,7 +111,7 @@ class SmtpSession:
         while self._open:
             try:
                 self._reply(await self._answer(await self._next_line()))
-            except Refusal as refusal:
+            except SmtpRefusal as refusal:
                 self._reply(str(refusal))
                 self._open = refusal.reply.code != 421
 
@@ -152,7 +152,7 @@ class SmtpSession:
             return "552 5.3.4 Message too big"
         if failure := await self._failure(MAIL, sender):
             return failure
-        self._envelope = Envelope(sender)
+        self._envelope = SinkEnvelope(sender)
         return "250 2.1.0 Ok"
 
     async def _rcpt(self, argument: str) -> str:
@@ -182,7 +182,7 @@ class SmtpSession:
         envelope, self._envelope = self._envelope, None
         try:
             envelope.message = data.message()
-        except Refusal as refusal:
+        except SmtpRefusal as refusal:
             if refusal.reply == BARE_LINE_END:
                 return "550 5.5.2 Bare CR or LF in message"
             raise

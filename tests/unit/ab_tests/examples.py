@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.ab_tests.model import HOUR_MS, AbTest, Share
 from chalicelib.ab_tests.routes import GRANT
 from chalicelib.ab_tests.store import counts, sample, versions
-from chalicelib.ab_tests.store.counts import Engagement, Version
+from chalicelib.ab_tests.store.counts import Engagement, TestVersion
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
@@ -74,7 +74,7 @@ def engaged(test: AbTest, template_id: str, accepted: int, clicked: int) -> None
     engagements = [Engagement(template_id, "accepted", name) for name in names]
     for kind in ("clicked", "opened"):
         engagements += [Engagement(template_id, kind, name) for name in names[:clicked]]
-    counts.add(Version(test.account_id, test.id, test.version), engagements)
+    counts.add(TestVersion(test.account_id, test.id, test.version), engagements)
 
 
 def request(body: Any = None, *, part: int | None = 0, **query: str) -> Request:

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.ab_tests.engagement import count_events
 from chalicelib.ab_tests.model import AbTest, Counts
 from chalicelib.ab_tests.store import counts
-from chalicelib.ab_tests.store.counts import Engagement, Version
+from chalicelib.ab_tests.store.counts import Engagement, TestVersion
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
@@ -17,7 +17,7 @@ from tests.unit.ab_tests.examples import by_size, stored
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
-WELCOME = Version(1, "welcome", 1)
+WELCOME = TestVersion(1, "welcome", 1)
 
 
 def counts_of(test: AbTest) -> dict[str, Counts]:
@@ -77,9 +77,9 @@ def test_versions_tests_and_accounts_are_counted_apart() -> None:
     engagement = Engagement("t1", "accepted", "m1")
     for version in (
         WELCOME,
-        Version(2, "welcome", 1),
-        Version(1, "other", 1),
-        Version(1, "welcome", 2),
+        TestVersion(2, "welcome", 1),
+        TestVersion(1, "other", 1),
+        TestVersion(1, "welcome", 2),
     ):
         counts.add(version, [engagement])
     test = by_size(5, 5)

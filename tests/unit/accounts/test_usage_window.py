@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.accounts.usage_window import HOUR, Window, hour_of, month_bounds
+from chalicelib.accounts.usage_window import HOUR, UsageWindow, hour_of, month_bounds
 from chalicelib.core.errors import ApiError
 
 # Noon of the last day of a month
 NOON = hour_of(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp())
 
 
-def window_after(history: list[tuple[int, int]]) -> Window:
+def window_after(history: list[tuple[int, int]]) -> UsageWindow:
     """Return the counts after ``(hour, recipients)`` were accepted, in this order."""
-    window = Window()
+    window = UsageWindow()
     for hour, recipients in history:
         now = window.at(hour)
-        window = Window(now.hour, now.used + recipients, now.past, now.earlier)
+        window = UsageWindow(now.hour, now.used + recipients, now.past, now.earlier)
     return window
 
 
@@ -108,7 +108,7 @@ def test_a_day_is_twenty_four_clock_hours() -> None:
 
 
 def test_a_clock_that_is_behind_counts_into_the_later_hour() -> None:
-    window = Window(NOON, 5)
+    window = UsageWindow(NOON, 5)
     assert window.at(NOON - 1) is window
 
 
@@ -120,5 +120,5 @@ def test_a_month_ends_where_the_next_begins() -> None:
 
 
 def test_without_limits_nothing_is_refused() -> None:
-    assert Window(NOON, 5).most(Limits()) is None
-    Window(NOON, 5).check(10**9, Limits())
+    assert UsageWindow(NOON, 5).most(Limits()) is None
+    UsageWindow(NOON, 5).check(10**9, Limits())

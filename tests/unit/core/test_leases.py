@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core import clock, dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Table
-from chalicelib.core.leases import Lease, Record
+from chalicelib.core.leases import Record, ResourceLease
 from tests.fake_cloud import aws_requests
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -21,8 +21,8 @@ def put_record() -> str:
     return revision
 
 
-def lease_from_now(holder: str = "t1", *, since: float = 0.0, until: float = HOUR) -> Lease:
-    return Lease(holder, clock.now() + since, clock.now() + until)
+def lease_from_now(holder: str = "t1", *, since: float = 0.0, until: float = HOUR) -> ResourceLease:
+    return ResourceLease(holder, clock.now() + since, clock.now() + until)
 
 
 def test_a_resource_is_leased_until_the_lease_is_released() -> None:
@@ -48,7 +48,7 @@ def test_a_resource_is_leased_until_all_its_leases_are_released() -> None:
 def test_a_lease_counts_within_its_time_only() -> None:
     put_record()
     now = clock.now()
-    leases.acquire(RECORD, Lease("t1", now + 60, now + 120))
+    leases.acquire(RECORD, ResourceLease("t1", now + 60, now + 120))
     for later, leased in ((0, False), (59, False), (60, True), (119, True), (120, False)):
         with clock.use(lambda later=later: now + later):  # type: ignore[misc]
             assert leases.is_leased(RECORD) is leased, later

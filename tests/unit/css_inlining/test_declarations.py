@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.css_inlining.declarations import Block, Declaration, declarations, merged
+from chalicelib.css_inlining.declarations import Declaration, DeclarationBlock, declarations, merged
 from tests.unit.linear_time import assert_linear
 
 
-def block(text: str, specificity: int = 0, order: int = 0) -> Block:
-    return Block((0, 0, specificity), order, declarations(text) or ())
+def block(text: str, specificity: int = 0, order: int = 0) -> DeclarationBlock:
+    return DeclarationBlock((0, 0, specificity), order, declarations(text) or ())
 
 
-def style(*blocks: Block, own: str = "", elsewhere: str = "") -> str:
+def style(*blocks: DeclarationBlock, own: str = "", elsewhere: str = "") -> str:
     return merged(blocks, own, elsewhere.split())
 
 

@@ -10,7 +10,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.data_privacy import routes, service
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import samples
 from chalicelib.subaccounts import store as subaccounts
@@ -26,7 +26,7 @@ SAVED = {"results": {"message": "Request saved."}}
 
 
 def events_of(account: int) -> list[tuple[str, str]]:
-    rows = events.newest_first(account, Window(0, 10**14))
+    rows = events.newest_first(account, EventWindow(0, 10**14))
     return sorted((each["rcpt_to"], each.get("subaccount_id", "")) for _, each in rows)
 
 

@@ -12,7 +12,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_results import expired, policy, results_of
 from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Outcome, Retry
-from chalicelib.delivery.shaping.shaper import Hold
+from chalicelib.delivery.shaping.shaper import PathHold
 from chalicelib.fleet.routing import Route
 from tests.unit.delivery.examples import (
     DEFERRED,
@@ -246,7 +246,9 @@ def test_the_queue_time_of_a_unit_generated_anew_is_never_negative() -> None:
 
 def test_a_unit_that_no_container_can_send_does_not_go_to_and_fro_at_once() -> None:
     elsewhere = {0: Route("default", container="east")}
-    departures = Departures(elsewhere=elsewhere, holds={1: Hold("p|", "why", 3_600, lasts=True)})
+    departures = Departures(
+        elsewhere=elsewhere, holds={1: PathHold("p|", "why", 3_600, lasts=True)}
+    )
     (stuck,) = results_of(batch_of(2), {}, departures).rest
     assert (stuck.container, stuck.delay) == ("east", 300)
     (moving,) = results_of(batch_of(3), {2: entry(DELIVERED)}, departures).rest

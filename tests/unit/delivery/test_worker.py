@@ -25,8 +25,8 @@ from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.store.work_units import (
     ChunkRecord,
     Generation,
-    Lease,
     LeaseStatus,
+    UnitLease,
     WorkUnit,
 )
 from chalicelib.delivery.transports import OutboundMessage
@@ -398,7 +398,7 @@ class TestLosingTheLease:
     def test_the_message_goes_back_to_the_queue_without_events(
         self, host: MailHost, time: Clock, journal: str
     ) -> None:
-        leases: list[Lease] = []
+        leases: list[UnitLease] = []
 
         def overtaken(_: OutboundMessage) -> None:
             if not leases:

@@ -29,8 +29,8 @@ from chalicelib.domain_reports.store import DomainReport
 from chalicelib.inbound.accept import NO_EVENT, accept, check_recipient
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from relay.backend import Envelope
-from relay.errors import Refused
+from relay.backend import SubmittedEnvelope
+from relay.errors import PermanentRefusal
 from relay.inbound import ReportAcceptor
 from tests.unit.calling import Client
 from tests.unit.domain_reports.samples import (
@@ -349,8 +349,8 @@ def test_the_reporter_tries_again_when_the_dns_has_no_answer(client: Client, zon
     mail = signed(message_with(dmarc_xml()))
     with pytest.raises(NotVerifiable):
         accept("", [TO], mail)
-    with pytest.raises(Refused) as refusal:
-        ReportAcceptor().accept(Envelope("", (TO,), mail, "192.0.2.1", False))
+    with pytest.raises(PermanentRefusal) as refusal:
+        ReportAcceptor().accept(SubmittedEnvelope("", (TO,), mail, "192.0.2.1", False))
     assert refusal.value.reply.code == 451
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from chalicelib.core import signing
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from tests.unit.refusals import refusal
 
 PATH = "/api/v1/events/message"
-CURSOR = Cursor(Window(5, 17), "1769850000000#1", 5)
+CURSOR = Cursor(EventWindow(5, 17), "1769850000000#1", 5)
 BINDING = [1, None, {"events": ["open"]}]
 GENUINE = cursors.encode(CURSOR, BINDING)
 
@@ -29,7 +29,7 @@ def refused_cursor(cursor: str, binding: Any = BINDING) -> str:
 @given(
     st.builds(
         Cursor,
-        st.builds(Window, st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40)),
+        st.builds(EventWindow, st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40)),
         st.text(max_size=30),
         st.integers(0, 2**40),
     )

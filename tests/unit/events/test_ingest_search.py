@@ -12,7 +12,7 @@ from chalicelib.events import service
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from tests.unit.events.examples import HOUR, NINE, event_at
 
 NOW = NINE + HOUR
@@ -40,11 +40,11 @@ def result(number: int, kind: str = "success", account: int = 1, **fields: Any) 
     }
 
 
-def find(**query: str) -> Page:
+def find(**query: str) -> EventPage:
     return search_ingests(1, query)
 
 
-def batches(page: Page) -> list[str]:
+def batches(page: EventPage) -> list[str]:
     return [event["batch_id"] for event in page.events]
 
 

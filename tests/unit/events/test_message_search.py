@@ -12,7 +12,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import query_plan
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Page
+from chalicelib.events.pages import EventPage
 from chalicelib.events.positions import position
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at, record
@@ -27,15 +27,15 @@ def _at_half_past_nine(cloud: None) -> Iterator[None]:
         yield
 
 
-def find(account: int = 1, **query: str) -> Page:
+def find(account: int = 1, **query: str) -> EventPage:
     return search_messages(account, query)
 
 
-def ids_of(page: Page) -> list[str]:
+def ids_of(page: EventPage) -> list[str]:
     return [event["message_id"] for event in page.events]
 
 
-def follow(page: Page, **changed: str) -> Page:
+def follow(page: EventPage, **changed: str) -> EventPage:
     """Follow the link as a client does."""
     parts = urlsplit(page.next_link)
     assert parts.path == "/api/v1/events/message"
@@ -52,7 +52,7 @@ def test_events_are_shown_newest_first_with_their_count() -> None:
 
 
 def test_a_search_that_finds_nothing_has_no_next_page() -> None:
-    assert find() == Page([], 0, "")
+    assert find() == EventPage([], 0, "")
     record([event_at(NINE)])
     for query in (
         {"campaigns": "none"},
@@ -62,7 +62,7 @@ def test_a_search_that_finds_nothing_has_no_next_page() -> None:
         {"event_ids": "1"},
         {"events": "relay_injection,ab_test_completed,success"},
     ):
-        assert find(**query) == Page([], 0, ""), query
+        assert find(**query) == EventPage([], 0, ""), query
 
 
 @pytest.mark.spec("4.10-t1")
@@ -227,7 +227,7 @@ def test_a_search_by_event_ids_stops_when_it_has_found_them() -> None:
 @pytest.mark.parametrize("name", ["recipients", "transmissions", "messages"])
 def test_a_value_that_is_longer_than_any_key_finds_nothing(name: str) -> None:
     with aws_requests() as requests:
-        assert find(**{name: "x" * 3000}) == Page([], 0, "")
+        assert find(**{name: "x" * 3000}) == EventPage([], 0, "")
     # DynamoDB would refuse the key
     partitions = [each.parameters["ExpressionAttributeValues"][":pk"]["S"] for each in requests]
     assert set(partitions) <= {"1#days"}

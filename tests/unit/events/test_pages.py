@@ -11,8 +11,8 @@ from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks, pages
 from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Page
-from chalicelib.events.positions import Window, position
+from chalicelib.events.pages import EventPage
+from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.request import PageRequest
 from chalicelib.events.search import Match
 from tests.unit.events.examples import NINE, event_at
@@ -32,8 +32,8 @@ def matches(events: list[Event]) -> Iterator[Match]:
         yield Match(position(event), EventBlock(event_blocks.encode([event])), 0)
 
 
-def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> Page:
-    request = PageRequest(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
+def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> EventPage:
+    request = PageRequest(PATH, {}, [], EventWindow(NINE, NINE + 1000), per_page, total=total)
     return pages.page_of(request, matches(events), **options)
 
 
@@ -60,7 +60,7 @@ def test_the_count_is_never_less_than_the_events_shown() -> None:
     assert page(EVENTS, 7, count=lambda _: 3).total == 8
 
 
-def in_lambda(first: Page) -> int:
+def in_lambda(first: EventPage) -> int:
     """Return the bytes of the answer of a function."""
     links = {"next": first.next_link}
     return len(json.dumps(ok(first.events, total_count=1, links=links).to_gateway("-")))

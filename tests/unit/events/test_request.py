@@ -11,7 +11,7 @@ from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors, request
 from chalicelib.events.cursors import Cursor
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.events.request import PageRequest
 from tests.unit.events.examples import HOUR, NINE
 from tests.unit.refusals import refusal
@@ -49,7 +49,7 @@ def refused_page(status: int = 400, **query: str) -> str:
 @pytest.mark.spec("4.10-t1")
 @pytest.mark.usefixtures("lag_of_a_minute")
 def test_the_default_window_runs_from_a_day_ago_to_a_minute_ago() -> None:
-    assert read().window == Window(NOW - DAY, NOW - 60_000)
+    assert read().window == EventWindow(NOW - DAY, NOW - 60_000)
     assert read(**{"from": "2026-01-30T00:00:00Z"}).window.end == NOW - 60_000
     assert read(to="2026-01-31T00:00:00Z").window.start == NOW - DAY
 
@@ -128,7 +128,7 @@ def encode_cursor(cursor: Cursor, **bounds: str) -> str:
 
 
 def test_a_cursor_continues_in_its_window() -> None:
-    cursor = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
+    cursor = Cursor(EventWindow(NOW - 500, NOW - 100), "0017#9", 77)
     request = read(cursor=encode_cursor(cursor))
     assert (request.window, request.before, request.total) == cursor
     assert read(cursor="initial").before == ""
@@ -136,21 +136,21 @@ def test_a_cursor_continues_in_its_window() -> None:
 
 @pytest.mark.spec("8-t12")
 def test_later_pages_do_not_show_events_that_became_too_old() -> None:
-    text = encode_cursor(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
+    text = encode_cursor(Cursor(EventWindow(NOW - 10 * DAY, NOW), "0017#9", 77))
     with clock.use(lambda: (NOW + DAY) / 1000):
-        assert read(cursor=text).window == Window(NOW - 9 * DAY, NOW)
+        assert read(cursor=text).window == EventWindow(NOW - 9 * DAY, NOW)
 
 
 def test_a_cursor_with_other_bounds_is_refused() -> None:
     begin = {"from": "2026-01-31T00:00:00Z"}
-    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
+    text = encode_cursor(Cursor(EventWindow(NOW - 500, NOW - 100), "0017#9", 77), **begin)
     assert read(cursor=text, **begin).total == 77
     assert "other filters" in refused_page(cursor=text)
     assert "other filters" in refused_page(cursor=text, **{"from": "2026-01-31T00:00:01Z"})
 
 
 def test_the_page_size_may_change_from_page_to_page() -> None:
-    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    text = encode_cursor(Cursor(EventWindow(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(cursor=text, per_page="3").per_page == 3
 
 
@@ -160,5 +160,5 @@ def test_a_uri_over_4096_characters_is_refused() -> None:
     assert read(subjects="x" * room)
     assert "4097 characters" in refused_page(413, subjects="x" * (room + 1))
     # the cursor in the link of the page before does not count
-    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    text = encode_cursor(Cursor(EventWindow(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(subjects="x" * room, cursor=text)

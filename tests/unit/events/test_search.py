@@ -8,7 +8,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import search, service
 from chalicelib.events.event_blocks import SPAN_MS
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window, position
+from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import blocks, day_index, partitions
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
@@ -16,11 +16,11 @@ from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 pytestmark = pytest.mark.usefixtures("cloud")
 
 DAY = 24 * HOUR
-EVER = Window(0, 10**14)
+EVER = EventWindow(0, 10**14)
 OURS = list(partitions.in_shards([partitions.transmission(1, TRANSMISSION)], (0, 1)))
 
 
-def by_time(window: Window = EVER, before: str = "") -> list[Event]:
+def by_time(window: EventWindow = EVER, before: str = "") -> list[Event]:
     return [match.event() for match in search.by_time(1, window, before=before)]
 
 
@@ -46,7 +46,7 @@ def test_overlapping_blocks_are_read_in_order_and_from_any_position(seed: int) -
         assert by_time(before=before) == older
         begin, end = event["timestamp"] - 7000, event["timestamp"]
         inside = [each for each in newest(events) if begin <= each["timestamp"] < end]
-        assert by_time(Window(begin, end)) == inside
+        assert by_time(EventWindow(begin, end)) == inside
 
 
 def test_an_event_that_was_stored_again_in_other_blocks_is_read_once() -> None:
@@ -62,9 +62,9 @@ def test_an_event_that_was_stored_again_in_other_blocks_is_read_once() -> None:
 def test_a_block_may_extend_beyond_the_bounds_of_a_window() -> None:
     events = [event_at(NINE + offset, n) for n, offset in enumerate((0, 2500, SPAN_MS))]
     service.put_all(events)
-    assert by_time(Window(NINE, NINE + 1)) == events[:1]
-    assert by_time(Window(NINE + 1, NINE + SPAN_MS)) == events[1:2]
-    assert by_time(Window(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
+    assert by_time(EventWindow(NINE, NINE + 1)) == events[:1]
+    assert by_time(EventWindow(NINE + 1, NINE + SPAN_MS)) == events[1:2]
+    assert by_time(EventWindow(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
 
 
 @pytest.mark.cost
@@ -72,7 +72,7 @@ def test_days_without_events_are_not_read() -> None:
     service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE + 7 * DAY, 1)])
     with aws_requests() as requests:
-        assert len(by_time(Window(NINE - 20 * DAY, NINE + 20 * DAY))) == 2
+        assert len(by_time(EventWindow(NINE - 20 * DAY, NINE + 20 * DAY))) == 2
     assert len(requests) == 1 + 2
 
 
@@ -97,7 +97,7 @@ def test_a_long_search_reads_more_blocks_in_each_request(
         for n in range(6):
             service.put_all([event_at(NINE - day * DAY - n * 10_000, day * 6 + n)])
     with aws_requests() as requests:
-        assert len(by_time(Window(NINE - 5 * DAY, NINE + 1))) == 18
+        assert len(by_time(EventWindow(NINE - 5 * DAY, NINE + 1))) == 18
     limits = [each.parameters["Limit"] for each in requests[1:]]
     assert set(limits) == {2, 8, 32}
     assert limits[-settings().events_shards :] == [32] * settings().events_shards
@@ -123,14 +123,14 @@ def test_all_events_are_found_after_the_number_of_shards_was_reduced(
 @pytest.mark.parametrize(
     "window",
     [
-        Window(NINE + 1, NINE),
-        Window(NINE, NINE),
-        Window(10**13, 10**14),
-        Window(-5, -1),
-        Window(10**15, 0),
+        EventWindow(NINE + 1, NINE),
+        EventWindow(NINE, NINE),
+        EventWindow(10**13, 10**14),
+        EventWindow(-5, -1),
+        EventWindow(10**15, 0),
     ],
 )
-def test_an_empty_window_takes_no_request(window: Window) -> None:
+def test_an_empty_window_takes_no_request(window: EventWindow) -> None:
     # DynamoDB refuses a range that ends before it begins
     service.put_all([event_at(NINE)])
     with aws_requests() as requests:
@@ -141,8 +141,8 @@ def test_an_empty_window_takes_no_request(window: Window) -> None:
 
 def test_a_window_may_have_any_date_as_a_bound() -> None:
     service.put_all([event_at(NINE)])
-    assert len(by_time(Window(NINE, 16_725_225_600_000))) == 1  # the year 2500
-    assert len(by_time(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
+    assert len(by_time(EventWindow(NINE, 16_725_225_600_000))) == 1  # the year 2500
+    assert len(by_time(EventWindow(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
 
 
 def test_a_range_that_crosses_midnight_is_read_completely() -> None:
@@ -150,4 +150,4 @@ def test_a_range_that_crosses_midnight_is_read_completely() -> None:
     events = [event_at(midnight + offset, n) for n, offset in enumerate((-2, -1, 0, 1))]
     service.put_all(events)
     assert by_time() == newest(events)
-    assert by_time(Window(midnight - 1, midnight + 1)) == [events[2], events[1]]
+    assert by_time(EventWindow(midnight - 1, midnight + 1)) == [events[2], events[1]]

@@ -13,18 +13,18 @@ from chalicelib.events import event_blocks, search, service
 from chalicelib.events.documentation import SEARCHED, TYPES
 from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
-EVER = Window(0, 10**14)
+EVER = EventWindow(0, 10**14)
 OTHER = "191930000000000002"
 
 
-def find(window: Window = EVER, account: int = 1, **options: Any) -> list[Event]:
+def find(window: EventWindow = EVER, account: int = 1, **options: Any) -> list[Event]:
     return [event for _, event in service.newest_first(account, window, **options)]
 
 
@@ -70,8 +70,8 @@ def test_a_message_whose_id_does_not_contain_its_transmission_is_found_by_its_id
 def test_a_window_includes_its_lower_bound_and_excludes_its_upper_bound() -> None:
     events = [event_at(NINE + offset, offset) for offset in range(4)]
     service.put_all(events)
-    assert find(Window(NINE + 1, NINE + 3)) == [events[2], events[1]]
-    assert find(Window(NINE + 1, NINE + 1)) == []
+    assert find(EventWindow(NINE + 1, NINE + 3)) == [events[2], events[1]]
+    assert find(EventWindow(NINE + 1, NINE + 1)) == []
 
 
 def test_an_account_sees_its_own_events_only() -> None:
@@ -241,7 +241,7 @@ def test_a_recipients_events_are_erased_within_a_scope() -> None:
 def test_an_erased_event_keeps_no_personal_data() -> None:
     service.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
     service.erase_recipient(Scope(1, None), "ann@example.test")
-    (remains,) = erasures.erased_events(1, Window(NINE, NINE + 1))
+    (remains,) = erasures.erased_events(1, EventWindow(NINE, NINE + 1))
     assert (remains["type"], remains["campaign_id"], remains["ip_pool"]) == (
         "delivery",
         "spring",
@@ -249,8 +249,8 @@ def test_an_erased_event_keeps_no_personal_data() -> None:
     )
     assert "ann" not in str(raw_items()).lower()
     assert [day.erased for day in day_index.days(1, NINE, NINE)] == [True]
-    assert erasures.erased_events(1, Window(NINE + 1, NINE + 2)) == []
-    assert erasures.erased_events(1, Window(NINE, NINE)) == []
+    assert erasures.erased_events(1, EventWindow(NINE + 1, NINE + 2)) == []
+    assert erasures.erased_events(1, EventWindow(NINE, NINE)) == []
     assert erasures.erased_events(2, EVER) == []
 
 

@@ -11,7 +11,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.events import filters, service, totals
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.events.query_plan import QueryPlan
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import Unsettled
@@ -54,12 +54,12 @@ def some_events(rng: random.Random, count: int, first: int = 0) -> list[Event]:
     return events
 
 
-def plan(query: dict[str, str], window: Window, confined_to: int | None = None) -> QueryPlan:
+def plan(query: dict[str, str], window: EventWindow, confined_to: int | None = None) -> QueryPlan:
     return QueryPlan(1, filters.read(query, confined_to), window)
 
 
 def count_from_counters(
-    query: dict[str, str], window: Window, confined_to: int | None = None
+    query: dict[str, str], window: EventWindow, confined_to: int | None = None
 ) -> int:
     """Return the count from the counters; fail if all events were read."""
     query_plan = plan(query, window, confined_to)
@@ -69,7 +69,9 @@ def count_from_counters(
     return total
 
 
-def count_by_reading(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
+def count_by_reading(
+    query: dict[str, str], window: EventWindow, confined_to: int | None = None
+) -> int:
     return sum(1 for _ in plan(query, window, confined_to).find(window))
 
 
@@ -78,13 +80,13 @@ def count_by_reading(query: dict[str, str], window: Window, confined_to: int | N
 def test_counters_give_the_same_count_as_reading_all_events(query: dict[str, str]) -> None:
     record(some_events(random.Random(str(query)), 200))
     for bounds in ((0, 20), (0.4, 19.7), (3, 9.5), (1.01, 3.99)):
-        window = Window(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
+        window = EventWindow(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
         assert count_from_counters(query, window) == count_by_reading(query, window)
 
 
 def test_a_subaccounts_key_counts_only_its_events() -> None:
     record(some_events(random.Random(5), 200))
-    window = Window(NINE, NOW)
+    window = EventWindow(NINE, NOW)
     assert (
         count_from_counters({}, window, 7)
         == count_by_reading({}, window, 7)
@@ -100,7 +102,7 @@ def test_a_subaccounts_key_counts_only_its_events() -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_erased_events_are_subtracted(query: dict[str, str]) -> None:
     record(some_events(random.Random(6), 60))
-    window = Window(NINE + 20_500, NINE + 19 * 60_000 + 1)
+    window = EventWindow(NINE + 20_500, NINE + 19 * 60_000 + 1)
     before = count_from_counters(query, window)
     for _ in range(2):
         service.erase_recipient(Scope(1, None), "ann@a.test")
@@ -113,11 +115,13 @@ def test_events_of_hidden_campaigns_are_subtracted(query: dict[str, str]) -> Non
     for event in events[::3]:
         event["campaign_id"] = f"svc-performance-test-{event['event_id'][0]}"
     record(events)
-    window = Window(NINE + 500, NOW)
+    window = EventWindow(NINE + 500, NOW)
     assert count_from_counters(query, window) == count_by_reading(query, window) > 0
 
 
-def reads_all_events(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
+def reads_all_events(
+    query: dict[str, str], window: EventWindow, confined_to: int | None = None
+) -> bool:
     query_plan = plan(query, window, confined_to)
     positions = (match.position for match in query_plan.find(window))
     total = totals.count(query_plan, positions)
@@ -129,7 +133,7 @@ def test_events_are_read_for_searches_that_counters_cannot_count() -> None:
     events = some_events(random.Random(8), 100)
     events[0]["campaign_id"] = "svc-performance-test-1"
     record(events)
-    window = Window(NINE, NOW)
+    window = EventWindow(NINE, NOW)
     for query in (
         {"subjects": "hello"},
         {"ip_pools": "default"},
@@ -140,7 +144,7 @@ def test_events_are_read_for_searches_that_counters_cannot_count() -> None:
     ):
         assert reads_all_events(query, window), query
     assert reads_all_events({"subaccounts": "7"}, window, 7)
-    assert reads_all_events({}, Window(NINE + 100, NINE + 59_900))
+    assert reads_all_events({}, EventWindow(NINE + 100, NINE + 59_900))
 
 
 def test_all_events_are_read_if_rollups_keep_interfering(
@@ -151,7 +155,7 @@ def test_all_events_are_read_if_rollups_keep_interfering(
 
     record(some_events(random.Random(9), 30))
     monkeypatch.setattr(totals, "totals", unsettled)
-    assert reads_all_events({}, Window(NINE, NOW))
+    assert reads_all_events({}, EventWindow(NINE, NOW))
 
 
 def test_the_last_minute_is_read_because_its_events_may_not_be_counted_yet() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.generation import substitution
 from chalicelib.generation.substitution import Substitution, fills_bodies
-from chalicelib.template_language import HTML, TEXT, Part, compile_part, header
+from chalicelib.template_language import HTML, TEXT, TemplatePart, compile_part, header
 from chalicelib.tracking.links import MARK
 from tests.unit.transmissions.examples import OPTIONS, make_transmission
 
@@ -35,7 +35,7 @@ def test_bodies_are_filled_unless_they_go_out_verbatim(fields: Any, filled: bool
 def test_each_part_is_compiled_once_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
 
-    def leases_on(source: str, part: Part) -> Any:
+    def leases_on(source: str, part: TemplatePart) -> Any:
         compiled.append(source)
         return compile_part(source, part)
 

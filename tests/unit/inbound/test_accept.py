@@ -28,7 +28,7 @@ from chalicelib.inbound.accept import (
 from chalicelib.recording.suppression import suppress
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.suppression.model import Entry
+from chalicelib.suppression.model import SuppressionEntry
 from chalicelib.tracking.engagement import OBSERVED, observe
 from chalicelib.tracking.model import Message
 from tests.fake_cloud import aws_requests
@@ -74,7 +74,7 @@ def send(message: str, *recipients: str, mail_from: str = "") -> str:
     return accept(mail_from, recipients or (bounce_address(),), data)
 
 
-def suppressed() -> list[Entry]:
+def suppressed() -> list[SuppressionEntry]:
     return entries_of(Scope(1, 7), RCPT)
 
 

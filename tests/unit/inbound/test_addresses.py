@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.settings import settings
-from chalicelib.inbound.addresses import Purpose, Target, is_served, message_named_in, target_of
+from chalicelib.inbound.addresses import (
+    InboundTarget,
+    Purpose,
+    is_served,
+    message_named_in,
+    target_of,
+)
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
@@ -22,9 +28,9 @@ DAY = 86_400
 
 @pytest.mark.parametrize("fold", [str, str.upper])
 def test_each_address_stands_for_its_purpose_and_message(fold: type[str]) -> None:
-    assert target_of(fold(bounce_address())) == Target(Purpose.REPORT, MESSAGE)
-    assert target_of(fold(unsubscribe_address())) == Target(Purpose.UNSUBSCRIPTION, MESSAGE)
-    assert target_of(fold("fbl@bounce.test")) == Target(Purpose.FEEDBACK)
+    assert target_of(fold(bounce_address())) == InboundTarget(Purpose.REPORT, MESSAGE)
+    assert target_of(fold(unsubscribe_address())) == InboundTarget(Purpose.UNSUBSCRIPTION, MESSAGE)
+    assert target_of(fold("fbl@bounce.test")) == InboundTarget(Purpose.FEEDBACK)
 
 
 def test_an_address_that_the_service_did_not_issue_has_no_target() -> None:

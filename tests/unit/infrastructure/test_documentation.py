@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core.settings import Settings
-from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import merge_template
 
 ROOT = Path(__file__).parents[3]
@@ -97,10 +97,13 @@ def test_the_costs_of_an_idle_stage_add_up() -> None:
     queues = [
         each
         for each in all_functions
-        if each.kind is Kind.QUEUE and each.queue != "event-exports"  # idle without EVENT_TARGETS
+        if each.kind is FunctionKind.QUEUE
+        and each.queue != "event-exports"  # idle without EVENT_TARGETS
     ]
     alarms = [each for each in resources if each.get("Type") == "AWS::CloudWatch::Alarm"]
-    calls = sum(30 * 86_400 / each.every for each in all_functions if each.kind is Kind.SCHEDULE)
+    calls = sum(
+        30 * 86_400 / each.every for each in all_functions if each.kind is FunctionKind.SCHEDULE
+    )
     text = (ROOT / "docs" / "costs.md").read_text().partition("## Cost of an idle stage")[2]
     *rows, total = [float(row) for row in re.findall(r"\| \**(\d+\.\d\d)\** \|$", text, re.M)]
     # Dollars for an alarm, dollars for a custom metric, and calls in millions

@@ -27,10 +27,10 @@ from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
-from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
 from infrastructure.deployment.permissions import relay_statements, statements, target_statement
-from relay.backend import Envelope
+from relay.backend import SubmittedEnvelope
 from relay.inbound import ReportAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import create_resources
@@ -59,8 +59,8 @@ from tests.unit.zones import Zone, served_zone
 
 RESOURCES: dict[str, Any] = read(TEMPLATES / "template.yaml")["Resources"]
 FUNCTIONS = {function.name: function for function in functions()}
-OF_QUEUE = {each.queue: each for each in FUNCTIONS.values() if each.kind is Kind.QUEUE}
-SCHEDULES = sorted(name for name, each in FUNCTIONS.items() if each.kind is Kind.SCHEDULE)
+OF_QUEUE = {each.queue: each for each in FUNCTIONS.values() if each.kind is FunctionKind.QUEUE}
+SCHEDULES = sorted(name for name, each in FUNCTIONS.items() if each.kind is FunctionKind.SCHEDULE)
 API, RELAY = "api_handler", "relay"
 POLICIES = {name: statements(each, RESOURCES) for name, each in FUNCTIONS.items()}
 for name, function in FUNCTIONS.items():
@@ -295,7 +295,7 @@ def send_all_kinds(service: Service, client: Client) -> None:
 def send_by_smtp(service: Service, client: Client) -> None:
     data = f"From: me@{DOMAIN}\r\nTo: smtp@inbox.test\r\nSubject: s\r\n\r\nHello\r\n".encode()
     to = ("smtp@inbox.test", "smtp2@inbox.test")
-    envelope = Envelope(f"me@{DOMAIN}", to, data, "192.0.2.1", smtp_utf8=False)
+    envelope = SubmittedEnvelope(f"me@{DOMAIN}", to, data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
         identity = ApiKeyAuthenticator().authenticate(client.key, None, "192.0.2.1")
         TransmissionAcceptor().accept(identity, envelope)
@@ -318,7 +318,7 @@ def react(service: Service) -> None:
             assert visit("POST", path) == 200
     reports = ReportAcceptor()
     data = dsn(group()).replace("\n", "\r\n").encode()
-    envelope = Envelope("", (messages[0].sender,), data, "192.0.2.1", smtp_utf8=False)
+    envelope = SubmittedEnvelope("", (messages[0].sender,), data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
         assert reports.is_served(messages[0].sender)
         reports.accept(envelope)

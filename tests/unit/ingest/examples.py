@@ -13,7 +13,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.ingest import batches
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 from chalicelib.ingest.worker import ingest_batch
 from tests.fake_cloud import queued, sqs_event
 from tests.unit.events.examples import NINE
@@ -21,7 +21,7 @@ from tests.unit.events.examples import NINE
 #: When batches are accepted
 NOW = NINE + 600_000
 PRIMARY = Scope(1, 0)
-BATCH = Batch("5d7a4b1e-2f0c-4d57-9a35-0d9f3f1c6b60", 1, None, NOW)
+BATCH = IngestBatch("5d7a4b1e-2f0c-4d57-9a35-0d9f3f1c6b60", 1, None, NOW)
 
 
 def outside_event(number: int = 0, kind: str = "delivery", **fields: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from chalicelib.core import clock, queues
 from chalicelib.core.scope import Scope
 from chalicelib.ingest import batches
 from chalicelib.ingest.batches import LONGEST_LINE, MOST_BYTES, MOST_UNPACKED, lines
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 from tests.fake_cloud import queued, stored_objects
 from tests.unit.ingest.examples import NOW, batch_body, large_events, outside_event
 from tests.unit.linear_time import assert_growth
@@ -36,7 +36,7 @@ def test_a_batch_is_queued_with_its_owner(scope: Scope) -> None:
         name = batches.accept(scope, batch_body(outside_event(), outside_event(1)))
     (body,) = queued("ingest")
     message = queues.read(body)
-    assert Batch(**message.head) == Batch(name, 1, scope.owner, NOW)
+    assert IngestBatch(**message.head) == IngestBatch(name, 1, scope.owner, NOW)
     assert [json.loads(line) for line in lines(message.payload())] == [
         outside_event(),
         outside_event(1),

@@ -9,13 +9,13 @@ import pytest
 from chalicelib.core import ids
 from chalicelib.events.documentation import SEARCHED, TYPES, sample, wrapper_of
 from chalicelib.ingest import request
-from chalicelib.ingest.model import Batch
+from chalicelib.ingest.model import IngestBatch
 from chalicelib.ingest.request import LONGEST, LONGEST_NAME, Unusable, read
 from tests.unit.events.examples import NINE
 from tests.unit.ingest.examples import BATCH, NOW, outside_event
 
 
-def refusal(event: Any, batch: Batch = BATCH) -> str:
+def refusal(event: Any, batch: IngestBatch = BATCH) -> str:
     with pytest.raises(Unusable) as error:
         read(event, batch)
     return str(error.value)

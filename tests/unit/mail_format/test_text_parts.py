@@ -7,7 +7,7 @@ from email.message import EmailMessage
 import pytest
 
 from chalicelib.mail_format import rfc822, text_parts
-from chalicelib.mail_format.mime_tree import Part, parse_tree
+from chalicelib.mail_format.mime_tree import MimePart, parse_tree
 from chalicelib.mail_format.rfc822 import MessageError
 
 MIXED = b"""\
@@ -44,7 +44,7 @@ epilogue
 """.replace(b"\n", b"\r\n")
 
 
-def tree_of(message: bytes) -> list[Part]:
+def tree_of(message: bytes) -> list[MimePart]:
     return parse_tree(message)
 
 

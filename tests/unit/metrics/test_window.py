@@ -10,7 +10,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.metrics.precision import PRECISIONS, SERIES
-from chalicelib.metrics.window import Window, read_window
+from chalicelib.metrics.window import MetricsWindow, read_window
 
 NOW = datetime(2026, 11, 20, 9, 30, 20, tzinfo=UTC).timestamp()
 
@@ -21,11 +21,11 @@ def _now() -> Iterator[None]:
         yield
 
 
-def read(start: str, end: str = "", **query: str) -> Window:
+def read(start: str, end: str = "", **query: str) -> MetricsWindow:
     return read_window({"from": start, **({"to": end} if end else {}), **query}, SERIES)
 
 
-def bounds_of(window: Window) -> tuple[str, str]:
+def bounds_of(window: MetricsWindow) -> tuple[str, str]:
     return window.iso_time(window.start), window.iso_time(window.end)
 
 

@@ -17,7 +17,7 @@ from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
 from chalicelib.fleet import sending_ips
 from chalicelib.fleet.model import SendingIp
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.store import batches
 from postfinch import checkup
 from postfinch.findings import OK, PROBLEM, SKIPPED, WARNING
@@ -129,9 +129,9 @@ def test_a_webhook_whose_newest_batch_failed_is_a_problem(account: Client) -> No
         webhook = account.post("/api/v1/webhooks", body).results["id"]
     assert findings()["Webhook Shop"]["detail"] == "no batch yet"
     at_ms = clock.now_ms()
-    batches.record(Batch(webhook, "b1", 1, at_ms - 5000, 1, 500), b"[]")
+    batches.record(WebhookBatch(webhook, "b1", 1, at_ms - 5000, 1, 500), b"[]")
     assert "the newest batch got 500" in findings(code=1)["Webhook Shop"]["detail"]
-    batches.record(Batch(webhook, "b2", 1, at_ms, 0, 200, delivered=True), b"[]")
+    batches.record(WebhookBatch(webhook, "b2", 1, at_ms, 0, 200, delivered=True), b"[]")
     assert findings()["Webhook Shop"]["status"] == OK
 
 

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.core import dynamo, queues
 from chalicelib.core.settings import settings
 from chalicelib.events import service, stream
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.generation_queue import send_small_batch
 from chalicelib.recording import at_once
 from chalicelib.recording.at_once import LoneReports, ends_lull
@@ -58,7 +58,7 @@ def send(messages: list[str]) -> None:
 
 
 def stored() -> Counter[str]:
-    window = Window(CREATED, CREATED + 86_400_000)
+    window = EventWindow(CREATED, CREATED + 86_400_000)
     return Counter(event["type"] for _, event in service.newest_first(1, window))
 
 

@@ -15,7 +15,7 @@ from chalicelib.delivery.store.journal import open_journal
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event, make_event, recipient_fields
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import inbound_events
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.original_message import OriginalMessage
@@ -85,7 +85,7 @@ def record_again(bodies: list[str]) -> list[str]:
 
 
 def stored() -> list[Event]:
-    return [event for _, event in service.newest_first(1, Window(0, NINE * 2))]
+    return [event for _, event in service.newest_first(1, EventWindow(0, NINE * 2))]
 
 
 @pytest.mark.parametrize("make", [an_open, a_complaint])

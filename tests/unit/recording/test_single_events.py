@@ -13,7 +13,7 @@ from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import inbound_events
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.original_message import OriginalMessage, find
@@ -88,7 +88,7 @@ def record(*bodies: str) -> None:
 
 
 def shown() -> list[Event]:
-    window = Window(INJECTED_MS, INJECTED_MS * 2)
+    window = EventWindow(INJECTED_MS, INJECTED_MS * 2)
     return [event for _, event in service.newest_first(1, window) if event["type"] in TYPES]
 
 

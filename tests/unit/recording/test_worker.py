@@ -9,7 +9,7 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.request import Request
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event, recipient_fields
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.metrics.store import pending
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def stored_events() -> list[Event]:
-    return [event for _, event in service.newest_first(1, Window(0, NINE * 2))]
+    return [event for _, event in service.newest_first(1, EventWindow(0, NINE * 2))]
 
 
 def queue_bodies(events: list[Event]) -> list[str]:

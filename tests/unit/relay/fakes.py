@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from logging import LogRecord
 from typing import Any
 
-from relay.backend import Envelope, Identity
+from relay.backend import Identity, SubmittedEnvelope
 from relay.errors import LoginRefused
 
 # Longer than anything takes on a busy machine: only what never happens fails
@@ -25,9 +25,9 @@ class FakeStore:
 
     def __init__(self) -> None:
         self.logins: list[tuple[str, int | None, str]] = []
-        self.messages: list[tuple[Identity | None, Envelope]] = []
+        self.messages: list[tuple[Identity | None, SubmittedEnvelope]] = []
         self.threads: set[int] = set()
-        self.on_accept: Callable[[Envelope], None] = lambda envelope: None
+        self.on_accept: Callable[[SubmittedEnvelope], None] = lambda envelope: None
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
         self.logins.append((password, subaccount, peer_ip))
@@ -36,13 +36,13 @@ class FakeStore:
             raise LoginRefused
         return Identity(1, subaccount, "k1")
 
-    def accept(self, identity: Identity, envelope: Envelope) -> str:
+    def accept(self, identity: Identity, envelope: SubmittedEnvelope) -> str:
         self.on_accept(envelope)
         self.messages.append((identity, envelope))
         return f"id-{len(self.messages)}"
 
     @property
-    def envelopes(self) -> list[Envelope]:
+    def envelopes(self) -> list[SubmittedEnvelope]:
         return [envelope for _, envelope in self.messages]
 
 
@@ -50,12 +50,12 @@ class FakeInboundStore:
     """Inbound acceptor in memory that wants one address."""
 
     def __init__(self) -> None:
-        self.envelopes: list[Envelope] = []
+        self.envelopes: list[SubmittedEnvelope] = []
 
     def is_served(self, recipient: str) -> bool:
         return recipient == "report@bounce.test"
 
-    def accept(self, envelope: Envelope) -> str:
+    def accept(self, envelope: SubmittedEnvelope) -> str:
         self.envelopes.append(envelope)
         return f"in-{len(self.envelopes)}"
 

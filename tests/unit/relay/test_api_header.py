@@ -12,7 +12,7 @@ import pytest
 from chalicelib.core.addresses import Mailbox
 from relay.api_header import take_api_header
 from relay.api_options import ApiOptions, SendOptions
-from relay.errors import Refused
+from relay.errors import PermanentRefusal
 from tests.unit.linear_time import assert_linear
 
 
@@ -27,7 +27,7 @@ def options_of(header_data: Any) -> ApiOptions:
 
 
 def refusal_of(raw: bytes) -> str:
-    with pytest.raises(Refused) as excinfo:
+    with pytest.raises(PermanentRefusal) as excinfo:
         take_api_header(raw)
     assert (excinfo.value.reply.code, excinfo.value.reply.enhanced) == (550, "5.6.0")
     return excinfo.value.reply.text
@@ -250,7 +250,7 @@ def test_a_second_header_is_refused(second: str) -> None:
 )
 def test_large_and_hostile_messages_take_linear_time(raw: bytes) -> None:
     def take(raw: bytes) -> None:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(PermanentRefusal):
             take_api_header(raw)
 
     assert_linear(take, raw)

@@ -4,12 +4,12 @@ import pytest
 
 from relay import replies
 from relay.command_arguments import MailCommand, is_mailbox, parse_mail, parse_recipient
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from tests.unit.linear_time import assert_linear
 
 
 def refusal_of_mail(argument: str) -> replies.Reply:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(SmtpRefusal) as refusal:
         parse_mail(argument)
     return refusal.value.reply
 
@@ -80,7 +80,7 @@ def test_a_recipient_is_read() -> None:
     ],
 )
 def test_a_recipient_is_refused_with_the_reason(argument: str, reply: replies.Reply) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(SmtpRefusal) as refusal:
         parse_recipient(argument, False)
     assert refusal.value.reply == reply
 
@@ -104,7 +104,7 @@ def test_no_mailbox_has_a_line_end_or_nul(ending: str) -> None:
 )
 def test_hostile_paths_take_linear_time(argument: str) -> None:
     def parse(argument: str) -> None:
-        with pytest.raises(Refusal):
+        with pytest.raises(SmtpRefusal):
             parse_mail(argument)
 
     assert_linear(parse, argument)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from relay import connection
-from relay.backend import Envelope
+from relay.backend import SubmittedEnvelope
 from relay.session import RelaySession
 from tests.unit.relay.conftest import RunningRelay
 from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, fields_of
@@ -294,7 +294,7 @@ def test_waiting_for_the_store_is_not_the_clients_idle_time(
 ) -> None:
     release = threading.Event()
 
-    def wait(_: Envelope) -> None:
+    def wait(_: SubmittedEnvelope) -> None:
         release.wait(TIMEOUT)
 
     store.on_accept = wait

@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.core import queues
 from chalicelib.generation.worker import read_chunk
-from relay.backend import Envelope
+from relay.backend import SubmittedEnvelope
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import queued_work
 from tests.unit.people import make_account, make_domain, make_key
@@ -41,7 +41,9 @@ def test_a_message_from_an_international_domain_is_accepted(container: None) -> 
     identity = ApiKeyAuthenticator().authenticate(make_key().key, None, PEER)
     for sender in ("me@bücher.test", "me@ﬀ.test", "me@example.test"):
         message = "From: me@bücher.test\r\nTo: you@inbox.test\r\n\r\nHello\r\n".encode()
-        envelope = Envelope(sender, ("you@postfach-für-dich.test",), message, PEER, smtp_utf8=True)
+        envelope = SubmittedEnvelope(
+            sender, ("you@postfach-für-dich.test",), message, PEER, smtp_utf8=True
+        )
         transmission_id = TransmissionAcceptor().accept(identity, envelope)
         (chunk,) = [read_chunk(queues.read(each)) for each in queued_work()]
         assert chunk.transmission.id == transmission_id

@@ -5,14 +5,14 @@ import os
 import pytest
 
 from relay import replies
-from relay.backend import Envelope
+from relay.backend import SubmittedEnvelope
 from relay.counters import Counters
 from tests.unit.relay.fakes import fields_of
 
 
-def envelope(recipients: int, octets: int) -> Envelope:
+def envelope(recipients: int, octets: int) -> SubmittedEnvelope:
     addresses = tuple(f"r{number}@x.test" for number in range(recipients))
-    return Envelope("a@example.test", addresses, b"x" * octets, "192.0.2.1", False)
+    return SubmittedEnvelope("a@example.test", addresses, b"x" * octets, "192.0.2.1", False)
 
 
 def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) -> None:

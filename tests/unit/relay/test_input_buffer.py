@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay import replies
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
 
 LIMIT = 20
@@ -20,7 +20,7 @@ def lines_of(chunks: list[bytes]) -> list[bytes | int]:
         while True:
             try:
                 line = buffer.line(LIMIT)
-            except Refusal as refusal:
+            except SmtpRefusal as refusal:
                 results.append(refusal.reply.code)
                 continue
             if line is None:
@@ -63,11 +63,11 @@ def test_a_long_line_is_refused_before_it_ends() -> None:
 def test_a_line_without_end_ends_the_connection() -> None:
     buffer = InputBuffer()
     buffer.feed(b"x" * 1000)
-    with pytest.raises(Refusal) as long:
+    with pytest.raises(SmtpRefusal) as long:
         buffer.line(LIMIT)
     assert long.value.reply == replies.COMMAND_TOO_LONG
     buffer.feed(b"x" * 100_000)
-    with pytest.raises(Refusal) as endless:
+    with pytest.raises(SmtpRefusal) as endless:
         buffer.line(LIMIT)
     assert endless.value.reply == replies.ENDLESS_LINE
 
@@ -84,7 +84,7 @@ def test_octets_that_are_put_back_are_read_next() -> None:
 def test_clearing_forgets_a_refused_line_too() -> None:
     buffer = InputBuffer()
     buffer.feed(b"bad\n rest")
-    with pytest.raises(Refusal):
+    with pytest.raises(SmtpRefusal):
         buffer.line(LIMIT)
     buffer.clear()
     buffer.feed(b"NOOP\r\n")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from relay import replies
-from relay.errors import LoginRefused, Refusal
+from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import decode_response, login_of, login_of_plain, subaccount_of
 
 
@@ -81,6 +81,6 @@ def test_an_equals_sign_is_the_empty_response() -> None:
     ],
 )
 def test_a_response_that_is_no_base64_is_refused(response: str, reply: replies.Reply) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(SmtpRefusal) as refusal:
         decode_response(response)
     assert refusal.value.reply == reply

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relay.errors import Refusal
+from relay.errors import SmtpRefusal
 from relay.message_data import MessageData
 from tests.unit.linear_time import assert_linear
 
@@ -26,7 +26,7 @@ def read(*chunks: bytes, max_octets: int = MAX, max_line: int = MAX_LINE) -> tup
     assert rest is not None, "the message did not end"
     try:
         return message_data.message(), rest
-    except Refusal as refusal:
+    except SmtpRefusal as refusal:
         return str(refusal).encode(), rest
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from relay.backend import Envelope, Identity
+from relay.backend import Identity, SubmittedEnvelope
 from relay.config import RelayConfig
 from relay.server import RelayServer, serve
 from relay.services import Submission
@@ -182,7 +182,7 @@ def test_draining_waits_for_a_message_that_is_being_stored(
 ) -> None:
     storing, release = threading.Event(), threading.Event()
 
-    def store_slowly(_: Envelope) -> None:
+    def store_slowly(_: SubmittedEnvelope) -> None:
         storing.set()
         release.wait(TIMEOUT)
 
@@ -237,7 +237,7 @@ def test_a_message_that_is_stored_slowly_gets_its_reply(
     client, other = relay.client(), relay.client()
     storing, release = threading.Event(), threading.Event()
 
-    def store_slowly(_: Envelope) -> None:
+    def store_slowly(_: SubmittedEnvelope) -> None:
         storing.set()
         release.wait(TIMEOUT)
 

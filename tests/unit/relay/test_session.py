@@ -11,8 +11,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from relay.backend import Envelope, Identity
-from relay.errors import Refused, Unavailable
+from relay.backend import Identity, SubmittedEnvelope
+from relay.errors import PermanentRefusal, RelayUnavailable
 from tests.unit.relay.conftest import RunningRelay
 from tests.unit.relay.fakes import (
     PASSWORD,
@@ -56,7 +56,7 @@ def test_a_stock_client_sends_over_starttls_with_a_login(
     assert store.messages == [
         (
             Identity(1, 7, "k1"),
-            Envelope(
+            SubmittedEnvelope(
                 mail_from="a@example.test",
                 recipients=("b@x.test", "c@x.test"),
                 data=b"Subject: hi\r\n\r\n.dot\r\nend\r\n",
@@ -287,7 +287,7 @@ def test_blocking_calls_run_in_the_worker_threads(
 ) -> None:
     blocked, release = threading.Event(), threading.Event()
 
-    def block(_: Envelope) -> None:
+    def block(_: SubmittedEnvelope) -> None:
         blocked.set()
         release.wait(TIMEOUT)
 
@@ -304,14 +304,14 @@ def test_blocking_calls_run_in_the_worker_threads(
 @pytest.mark.parametrize(
     ("failure", "reply"),
     [
-        (Refused(550, "5.6.0", "API header: no"), "550 5.6.0 API header: no"),
-        (Unavailable(), "451 4.3.0 Temporary failure, try again later"),
+        (PermanentRefusal(550, "5.6.0", "API header: no"), "550 5.6.0 API header: no"),
+        (RelayUnavailable(), "451 4.3.0 Temporary failure, try again later"),
     ],
 )
 def test_a_refused_message_gets_the_reply_of_its_refusal(
     sender: Wire, store: FakeStore, failure: Exception, reply: str
 ) -> None:
-    def fail(_: Envelope) -> None:
+    def fail(_: SubmittedEnvelope) -> None:
         raise failure
 
     store.on_accept = fail
@@ -321,8 +321,8 @@ def test_a_refused_message_gets_the_reply_of_its_refusal(
 
 
 def test_a_refusal_with_421_ends_the_connection(sender: Wire, store: FakeStore) -> None:
-    def fail(_: Envelope) -> None:
-        raise Refused(421, "4.3.3", "No transmission id")
+    def fail(_: SubmittedEnvelope) -> None:
+        raise PermanentRefusal(421, "4.3.3", "No transmission id")
 
     store.on_accept = fail
     assert deliver(sender) == "421 4.3.3 No transmission id"
@@ -333,7 +333,7 @@ def test_a_refusal_with_421_ends_the_connection(sender: Wire, store: FakeStore) 
 def test_any_other_failure_is_temporary_and_logged_with_its_id(
     sender: Wire, store: FakeStore, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: Envelope) -> None:
+    def fail(_: SubmittedEnvelope) -> None:
         raise error
 
     store.on_accept = fail
@@ -350,9 +350,9 @@ def test_any_other_failure_is_temporary_and_logged_with_its_id(
 def test_every_message_is_logged_and_counted(
     clear_relay: RunningRelay, sender: Wire, store: FakeStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse_large(envelope: Envelope) -> None:
+    def refuse_large(envelope: SubmittedEnvelope) -> None:
         if len(envelope.data) > 100:
-            raise Refused(550, "5.7.1", "No")
+            raise PermanentRefusal(550, "5.7.1", "No")
 
     store.on_accept = refuse_large
     with caplog.at_level("INFO", "relay"):
@@ -578,7 +578,7 @@ def test_inbound_takes_reports_to_its_own_addresses_only(
     client.ask(b"DATA\r\n")
     assert client.ask(MESSAGE + b".\r\n") == "250 2.0.0 OK in-1"
     assert inbound_store.envelopes == [
-        Envelope("", ("report@bounce.test",), MESSAGE, "127.0.0.1", False)
+        SubmittedEnvelope("", ("report@bounce.test",), MESSAGE, "127.0.0.1", False)
     ]
 
 

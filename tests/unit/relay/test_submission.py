@@ -17,8 +17,8 @@ from chalicelib.core.settings import settings
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.worker import read_chunk
 from chalicelib.subaccounts import store as subaccounts
-from relay.backend import Envelope, Identity
-from relay.errors import LoginRefused, Refusal
+from relay.backend import Identity, SubmittedEnvelope
+from relay.errors import LoginRefused, SmtpRefusal
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.client_calls import observed_calls
 from tests.fake_cloud import aws_requests, queued_work
@@ -40,14 +40,14 @@ def log_in(key: str, subaccount: int | None = None, peer: str = PEER) -> Identit
 
 
 def send(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
-    envelope = Envelope(
+    envelope = SubmittedEnvelope(
         "me@example.test", recipients or ("you@inbox.test",), message, PEER, smtp_utf8=False
     )
     return TransmissionAcceptor().accept(identity, envelope)
 
 
 def reply_of(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
-    with pytest.raises(Refusal) as excinfo:
+    with pytest.raises(SmtpRefusal) as excinfo:
         send(identity, *recipients, message=message)
     assert queued_work() == []
     return str(excinfo.value)
@@ -297,7 +297,7 @@ def _without_cloud() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_without_cloud")
 def test_without_the_cloud_a_login_is_deferred() -> None:
-    with pytest.raises(Refusal) as excinfo:
+    with pytest.raises(SmtpRefusal) as excinfo:
         log_in("key")
     assert str(excinfo.value).startswith("454 4.7.0 ")
 
@@ -307,6 +307,6 @@ def test_without_the_cloud_a_message_is_deferred(
 ) -> None:
     identity = log_in(make_key().key)
     request.getfixturevalue("_without_cloud")
-    with pytest.raises(Refusal) as excinfo:
+    with pytest.raises(SmtpRefusal) as excinfo:
         send(identity)
     assert str(excinfo.value).startswith("451 4.3.0 ")

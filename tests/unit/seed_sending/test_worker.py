@@ -20,7 +20,7 @@ from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
 from chalicelib.events import service as events
 from chalicelib.events import stream
-from chalicelib.events.positions import Window
+from chalicelib.events.positions import EventWindow
 from chalicelib.recording.worker import record_batch
 from chalicelib.seeding import seed_batches
 from chalicelib.seeding.counting import count
@@ -176,7 +176,7 @@ def recorded_of(world: World) -> list[dict[str, Any]]:
     stream.emit(world.events)
     bodies = [body for _, _, queue, body in world.queues.messages if queue == stream.QUEUE]
     assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
-    return [event for _, event in events.newest_first(1, Window(0, 10**13))]
+    return [event for _, event in events.newest_first(1, EventWindow(0, 10**13))]
 
 
 def test_repeated_queue_messages_and_ticks_send_once(world: World) -> None:

@@ -7,7 +7,12 @@ from typing import Any
 
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
-from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, Entry, new_entry
+from chalicelib.suppression.model import (
+    MANUALLY_ADDED,
+    NON_TRANSACTIONAL,
+    SuppressionEntry,
+    new_entry,
+)
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.items import parts_in, rows_of
 from chalicelib.suppression.view import summary_view
@@ -17,7 +22,7 @@ GRANT = frozenset({"suppression_lists/manage"})
 
 def entry(
     recipient: str, type: str = NON_TRANSACTIONAL, source: str = MANUALLY_ADDED, **fields: Any
-) -> Entry:
+) -> SuppressionEntry:
     return new_entry(recipient, type, source, **fields)
 
 
@@ -43,6 +48,6 @@ def summary(account: int, part: int | None = None) -> dict[str, int]:
     return summary_view(counts.read(account, parts_in(Scope(account, part))).values())
 
 
-def entries_of(scope: Scope, recipient: str) -> list[Entry]:
+def entries_of(scope: Scope, recipient: str) -> list[SuppressionEntry]:
     """Return the entries of a recipient in a scope, the last updated first."""
     return [each for _, each in rows_of(scope, recipient)]

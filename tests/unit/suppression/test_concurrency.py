@@ -14,7 +14,13 @@ from chalicelib.core.dynamo import TransactionFailed, Write
 from chalicelib.core.errors import NotFound, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import removal, service
-from chalicelib.suppression.model import BLOCKING, LONGEST_DESCRIPTION, SOURCES, TYPES, Entry
+from chalicelib.suppression.model import (
+    BLOCKING,
+    LONGEST_DESCRIPTION,
+    SOURCES,
+    TYPES,
+    SuppressionEntry,
+)
 from chalicelib.suppression.search import everything
 from chalicelib.suppression.store import lookup_items
 from chalicelib.suppression.store.items import read_recipient
@@ -194,7 +200,7 @@ def test_a_load_that_failed_half_way_is_completed_by_repeating_it(
 
 
 def test_the_largest_descriptions_fit_a_load(account: int) -> None:
-    def large(number: int) -> Entry:
+    def large(number: int) -> SuppressionEntry:
         return entry(f"user-{number}@x.test", description="\x01" * LONGEST_DESCRIPTION)
 
     service.put_all(account, 7, [large(n) for n in range(120)])

@@ -8,7 +8,7 @@ from chalicelib.suppression.model import (
     KINDS,
     LONGEST_DESCRIPTION,
     SOURCES,
-    Kind,
+    SuppressionKind,
     is_list_id,
     new_entry,
 )
@@ -71,6 +71,6 @@ def test_the_sources_are_those_of_the_specification() -> None:
 
 
 def test_an_entry_for_one_mailing_list_is_of_another_kind_than_an_account_wide_one() -> None:
-    assert entry("a@x.test").kind == Kind("non_transactional", False)
-    assert entry("a@x.test", list_id="news").kind == Kind("non_transactional", True)
+    assert entry("a@x.test").kind == SuppressionKind("non_transactional", False)
+    assert entry("a@x.test", list_id="news").kind == SuppressionKind("non_transactional", True)
     assert len({str(kind) for kind in KINDS}) == len(KINDS) == 5

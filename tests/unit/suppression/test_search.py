@@ -13,8 +13,8 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression import service
-from chalicelib.suppression.model import SOURCES, TYPES, Entry
-from chalicelib.suppression.search import Page, everything, find_page
+from chalicelib.suppression.model import SOURCES, TYPES, SuppressionEntry
+from chalicelib.suppression.search import SuppressionPage, everything, find_page
 from chalicelib.suppression.search_request import read_search, search_links
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
@@ -23,7 +23,7 @@ NINE = 1_769_850_000  # 2026-01-31T09:00:00Z
 Query = dict[str, str]
 
 
-def find(account: int, query: Query, part: int | None = None) -> Page:
+def find(account: int, query: Query, part: int | None = None) -> SuppressionPage:
     scope = Scope(account, part)
     return find_page(scope, read_search(query, scope))
 
@@ -32,7 +32,7 @@ def recipients(account: int, query: Query, part: int | None = None) -> list[str]
     return [each.recipient for each in find(account, query, part).entries]
 
 
-def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[Entry]]:
+def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[SuppressionEntry]]:
     """Return all pages of a search, following the links."""
     pages = []
     query = query | {"cursor": "initial"}
@@ -49,7 +49,9 @@ def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[
         query |= {"cursor": following[0]["href"].partition("cursor=")[2].partition("&")[0]}
 
 
-def store_at(account: int, seconds: float, *entries: Entry, owner: int | None = None) -> None:
+def store_at(
+    account: int, seconds: float, *entries: SuppressionEntry, owner: int | None = None
+) -> None:
     """Store entries as of a time after nine o'clock."""
     moment = round((NINE + seconds) * 1000)
     dated = [replace(each, created_ms=moment, updated_ms=moment) for each in entries]
@@ -192,7 +194,9 @@ def test_changes_between_pages_of_a_cursor_shift_neither_pages_nor_the_total(
     assert second.last == ""
 
 
-def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entry]:
+def brute(
+    entries: Iterable[SuppressionEntry], query: Query, part: int | None
+) -> list[SuppressionEntry]:
     """Return the entries that a search should find, by looking at all of them."""
     filters = read_search(query, Scope(1, part)).filters
     low, high = query.get("from", ""), query.get("to", "9")
@@ -213,7 +217,7 @@ def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entr
     )
 
 
-def random_entries(rng: random.Random) -> list[tuple[int | None, Entry]]:
+def random_entries(rng: random.Random) -> list[tuple[int | None, SuppressionEntry]]:
     rows = {}
     for number in range(250):
         type = rng.choice(TYPES)
@@ -248,8 +252,8 @@ def random_query(rng: random.Random) -> Query:
     return {name: rng.choice(options[name]) for name in names}
 
 
-def same(entries: Iterable[Entry], others: Iterable[Entry]) -> bool:
-    def key(each: Entry) -> tuple[Any, ...]:
+def same(entries: Iterable[SuppressionEntry], others: Iterable[SuppressionEntry]) -> bool:
+    def key(each: SuppressionEntry) -> tuple[Any, ...]:
         return (each.updated_ms, each.recipient, each.type, each.list_id, each.subaccount_id or 0)
 
     return [key(each) for each in entries] == [key(each) for each in others]

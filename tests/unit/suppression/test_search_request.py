@@ -8,7 +8,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.model import TYPES
-from chalicelib.suppression.search import Page
+from chalicelib.suppression.search import SuppressionPage
 from chalicelib.suppression.search_request import (
     read_list_id,
     read_paging,
@@ -154,10 +154,12 @@ def test_sort_is_asc_or_desc() -> None:
 def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> None:
     query = {"cursor": "initial", "domain": "a.test", "per_page": "2"}
     search = read_search(query, ALL)
-    assert search_links(PATH, {"per_page": "2"}, search, Page([], 3, "position")) == []
+    assert search_links(PATH, {"per_page": "2"}, search, SuppressionPage([], 3, "position")) == []
     first = f"{PATH}?domain=a.test&per_page=2&cursor=initial"
-    assert search_links(PATH, query, search, Page([], 3)) == [{"href": first, "rel": "first"}]
-    _, next_link = search_links(PATH, query, search, Page([], 3, "position"))
+    assert search_links(PATH, query, search, SuppressionPage([], 3)) == [
+        {"href": first, "rel": "first"}
+    ]
+    _, next_link = search_links(PATH, query, search, SuppressionPage([], 3, "position"))
     assert next_link["rel"] == "next"
     token = next_link["href"].removeprefix(first.removesuffix("initial"))
     again = read_search({**query, "cursor": token}, ALL)
@@ -167,7 +169,9 @@ def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> N
 
 def test_a_cursor_that_is_not_of_this_list_is_refused() -> None:
     binding = recipient_binding(ALL, ANN, TYPES)
-    links = recipient_links(PATH, {"cursor": "initial"}, Page([], 3, "position"), binding)
+    links = recipient_links(
+        PATH, {"cursor": "initial"}, SuppressionPage([], 3, "position"), binding
+    )
     token = links[1]["href"].partition("cursor=")[2]
     same = recipient_binding(ALL, ANN.upper(), TYPES[::-1])
     assert read_position(read_paging({"cursor": token}), same) == "position"

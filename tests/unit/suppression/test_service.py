@@ -14,8 +14,8 @@ from chalicelib.suppression.model import (
     BLOCKING,
     NON_TRANSACTIONAL,
     TYPES,
-    Entry,
     Recipient,
+    SuppressionEntry,
     entry_about,
 )
 from chalicelib.suppression.store import lookup_items
@@ -400,7 +400,7 @@ def test_the_limit_stops_customers_and_operators_but_not_the_service(
 def test_a_recipient_has_entries_for_at_most_most_lists(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lists(*numbers: int) -> list[Entry]:
+    def lists(*numbers: int) -> list[SuppressionEntry]:
         return [entry(ANN, list_id=f"list-{n}") for n in numbers]
 
     monkeypatch.setattr(service, "MOST_LISTS", 5)

@@ -10,8 +10,8 @@ import pytest
 from chalicelib.template_language import (
     HTML,
     Budget,
-    Part,
     SnippetSource,
+    TemplatePart,
     TemplateRenderError,
     TemplateSyntaxError,
     compile_part,
@@ -21,7 +21,7 @@ from chalicelib.template_language import (
 def render(
     template: str,
     data: Mapping[str, Any] | None = None,
-    part: Part = HTML,
+    part: TemplatePart = HTML,
     *,
     snippets: SnippetSource | None = None,
     owner_snippets: SnippetSource | None = None,
@@ -46,7 +46,7 @@ def render_fault(template: str, data: Mapping[str, Any] | None = None, **options
     return error_info.value.detail
 
 
-def syntax_fault(template: str, part: Part = HTML) -> str:
+def syntax_fault(template: str, part: TemplatePart = HTML) -> str:
     """Return the detail of the error that compiling ends with."""
     with pytest.raises(TemplateSyntaxError) as error_info:
         compile_part(template, part)

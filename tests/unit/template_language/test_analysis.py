@@ -11,8 +11,8 @@ from chalicelib.template_language import (
     AMP_HTML,
     HTML,
     TEXT,
-    Part,
     Place,
+    TemplatePart,
     TemplateSyntaxError,
     analyse,
 )
@@ -36,7 +36,7 @@ def errors(source: str) -> list[tuple[int, int, str, str]]:
     return result
 
 
-def detail_of_compiling(source: str, part: Part) -> str:
+def detail_of_compiling(source: str, part: TemplatePart) -> str:
     """Return the detail of the error that compiling ends with, if it does."""
     try:
         compile_uncached(source, part)
@@ -126,7 +126,7 @@ def test_too_many_substitutions_are_an_error_with_a_place() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(TEMPLATES, PARTS)
-def test_the_error_that_compiling_ends_with_is_among_them(source: str, part: Part) -> None:
+def test_the_error_that_compiling_ends_with_is_among_them(source: str, part: TemplatePart) -> None:
     analysis = analyse(source, part)
     described = {located.error.detail for located in analysis.errors}
     detail = detail_of_compiling(source, part)

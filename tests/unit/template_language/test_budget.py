@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.template_language import Budget, TemplateError, TemplateRenderError, compile_part
-from chalicelib.template_language.parts import HTML, Part
+from chalicelib.template_language.parts import HTML, TemplatePart
 
 from .rendering import render, render_fault, syntax_fault
 
@@ -152,9 +152,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("part", [HTML, Part("amp_html")], ids=["html", "amp_html"])
+@pytest.mark.parametrize("part", [HTML, TemplatePart("amp_html")], ids=["html", "amp_html"])
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
-def test_compiling_takes_time_in_proportion_to_the_source(source: str, part: Part) -> None:
+def test_compiling_takes_time_in_proportion_to_the_source(source: str, part: TemplatePart) -> None:
     started = thread_time()
     message = ""
     try:

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.template_language import (
     HTML,
     TEXT,
-    Part,
+    TemplatePart,
     TemplateSyntaxError,
     compile_part,
     header,
@@ -25,7 +25,7 @@ SUBJECT = header("Subject")
 ADDRESS = {"name": "Al", "email": "a@e.com"}
 SNIPPETS = {"f": {"html": "<i>{{n}}</i>", "text": "T"}}
 
-CASES: list[tuple[int, Part, str, dict[str, Any], str]] = [
+CASES: list[tuple[int, TemplatePart, str, dict[str, Any], str]] = [
     (1, HTML, "Hi {{n}}", {"n": "Ann"}, "Hi Ann"),
     (2, HTML, "Hi {{  n }}.", {"n": "Ann"}, "Hi Ann."),
     (3, HTML, "[{{zz}}]", {}, "[]"),
@@ -163,7 +163,7 @@ FAULTS = [
     ("number", "part", "template", "data", "output"), CASES, ids=[str(case[0]) for case in CASES]
 )
 def test_case_renders_as_documented(
-    number: int, part: Part, template: str, data: dict[str, Any], output: str
+    number: int, part: TemplatePart, template: str, data: dict[str, Any], output: str
 ) -> None:
     rendered = render(
         template.replace("~", "\n"), data, part, snippets=SNIPPETS.get, dynamic=data

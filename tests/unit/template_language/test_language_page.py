@@ -13,8 +13,8 @@ import pytest
 from chalicelib.template_language import (
     HTML,
     TEXT,
-    Part,
     TemplateError,
+    TemplatePart,
     compile_part,
     header,
     merge_data,
@@ -25,7 +25,7 @@ from infrastructure.docs import LANGUAGE_IN_CONSOLE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "template-language.md").read_text(encoding="utf-8")
 _FENCE = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PARTS: dict[str | None, Part] = {None: HTML, "text": TEXT, "subject": header("Subject")}
+PARTS: dict[str | None, TemplatePart] = {None: HTML, "text": TEXT, "subject": header("Subject")}
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Example:
     """A template with what is around it on the page."""
 
     template: str = ""
-    part: Part = HTML
+    part: TemplatePart = HTML
     data: dict[str, Any] = field(default_factory=dict)
     snippets: dict[str, Any] = field(default_factory=dict)
     result: str = ""

@@ -10,7 +10,7 @@ from chalicelib.template_language import (
     HTML,
     TEXT,
     Budget,
-    Part,
+    TemplatePart,
     TemplateSyntaxError,
     compile_snippet,
     header,
@@ -30,7 +30,7 @@ FOOTER = {"f": {"html": "<b>{{n}}</b>", "amp_html": "<i>{{n}}</i>", "text": "-- 
         (header("Subject"), "-- <"),
     ],
 )
-def test_a_snippet_gives_each_part_its_own_content(part: Part, output: str) -> None:
+def test_a_snippet_gives_each_part_its_own_content(part: TemplatePart, output: str) -> None:
     assert render("{{render_snippet('f')}}", {"n": "<"}, part, snippets=FOOTER.get) == output
 
 
@@ -87,7 +87,7 @@ def test_a_snippet_that_cannot_be_rendered_ends_the_render(template: str, detail
 
 
 @pytest.mark.parametrize("part", [HTML, AMP_HTML, TEXT, header("Subject")])
-def test_a_snippet_without_content_for_the_part_renders_nothing(part: Part) -> None:
+def test_a_snippet_without_content_for_the_part_renders_nothing(part: TemplatePart) -> None:
     other = "html" if part.content_key == "text" else "text"
     snippets = {"s": {other: "x"}}
     assert render("[{{render_snippet('s')}}]", part=part, snippets=snippets.get) == "[]"

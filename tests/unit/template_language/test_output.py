@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, header
+from chalicelib.template_language import AMP_HTML, HTML, TEXT, TemplatePart, header
 
 from .rendering import render
 
@@ -16,7 +16,7 @@ a\0b {{v}} {{{v}}} {{render_snippet('s')}} {{render_dynamic_content(dynamic_html
 
 @pytest.mark.parametrize("part", [HTML, TEXT, AMP_HTML, header("Subject")])
 @pytest.mark.parametrize("letter", ["", "é"])
-def test_no_output_has_a_nul(part: Part, letter: str) -> None:
+def test_no_output_has_a_nul(part: TemplatePart, letter: str) -> None:
     def output(nul: str) -> str:
         snippet = dict.fromkeys(("html", "text", "amp_html"), f"s{nul}{{{{v}}}}")
         return render(
@@ -31,5 +31,5 @@ def test_no_output_has_a_nul(part: Part, letter: str) -> None:
 
 
 @pytest.mark.parametrize("part", [HTML, TEXT, AMP_HTML, header("Subject")])
-def test_a_part_without_tags_has_no_nul_either(part: Part) -> None:
+def test_a_part_without_tags_has_no_nul_either(part: TemplatePart) -> None:
     assert render("a\0b", part=part) == "ab"

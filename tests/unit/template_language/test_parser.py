@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, TemplateSyntaxError, header
+from chalicelib.template_language import (
+    AMP_HTML,
+    HTML,
+    TEXT,
+    TemplatePart,
+    TemplateSyntaxError,
+    header,
+)
 from chalicelib.template_language.compiled import compile_uncached
 
 from .rendering import render, syntax_fault
@@ -90,7 +97,7 @@ def test_the_longest_choice_compiles_and_renders() -> None:
 
 
 @pytest.mark.parametrize("part", [HTML, AMP_HTML, TEXT, header("Subject")])
-def test_each_part_escapes_in_its_own_way(part: Part) -> None:
+def test_each_part_escapes_in_its_own_way(part: TemplatePart) -> None:
     escaped = "&lt;a href=&quot;&#x2F;x&quot;&gt;&amp;&#39;" if part.escapes_html else None
     value = '<a href="/x">&\''
     assert render("{{v}}", {"v": value}, part) == (escaped or value)

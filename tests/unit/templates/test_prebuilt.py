@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.mail_format.rfc822 import MessageError
-from chalicelib.template_language import Part
+from chalicelib.template_language import TemplatePart
 from chalicelib.templates.parts import renderer
 from chalicelib.templates.prebuilt import PrebuiltContent
 
@@ -206,7 +206,7 @@ def test_a_value_of_nested_comments_is_text() -> None:
 def test_parts_are_filled_in_the_order_of_the_message() -> None:
     seen: list[str] = []
 
-    def fill(source: str, part: Part) -> str:
+    def fill(source: str, part: TemplatePart) -> str:
         seen.append(part.label)
         return source
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.template_language import HTML, TEXT, Part, compile_part
+from chalicelib.template_language import HTML, TEXT, TemplatePart, compile_part
 from chalicelib.tracking import literal_links
 from chalicelib.tracking.literal_links import mark, mark_all
 from tests.unit.linear_time import assert_linear
@@ -11,7 +11,7 @@ from tests.unit.tracking.examples import html, targets, text
 URL = "https://values.example/"
 
 
-def rendered(source: str, part: Part, dynamic: dict[str, object] | None = None) -> str:
+def rendered(source: str, part: TemplatePart, dynamic: dict[str, object] | None = None) -> str:
     return compile_part(mark(source), part).render({"url": URL, "id": 7}, dynamic=dynamic)
 
 

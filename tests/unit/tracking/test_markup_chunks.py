@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part, compile_part
+from chalicelib.template_language import AMP_HTML, HTML, TEXT, TemplatePart, compile_part
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import markup_chunks
 from chalicelib.tracking.links import MARK
@@ -133,7 +133,7 @@ TEMPLATE = """<html><head><title>For {{name}}</title><style>p { color: {{color}}
 """
 
 
-def rendered(template: str, part: Part, data: dict[str, Any]) -> Chunks:
+def rendered(template: str, part: TemplatePart, data: dict[str, Any]) -> Chunks:
     return compile_part(mark(template), part).chunks(data)
 
 
@@ -152,7 +152,9 @@ DATA = {
 @pytest.mark.parametrize(
     "change", [{}, {"vip": False}, {"color": ""}, {"id": "</p>"}, {"more": ""}]
 )
-def test_a_rendered_template_is_rewritten_like_its_text(part: Part, change: dict[str, Any]) -> None:
+def test_a_rendered_template_is_rewritten_like_its_text(
+    part: TemplatePart, change: dict[str, Any]
+) -> None:
     chunks = rendered(TEMPLATE, part, DATA | change)
     rewriter, tokens = LinkRewriter(BASE, marked=True), issuer()
     at_once, in_chunks = {

@@ -19,7 +19,7 @@ from chalicelib.webhook_dispatch import batch_poster, worker
 from chalicelib.webhook_dispatch.redelivery import redeliver
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials, SigningSecret
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.store import batches, circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
 from chalicelib.webhooks.view import batch_view
@@ -198,7 +198,7 @@ def test_a_crash_before_the_record_repeats_an_attempt_and_loses_nothing(
     target.answer = failing(fails)
     real, calls = batches.record, Counter[str]()
 
-    def die_once(batch: Batch, body: bytes | None) -> bool:
+    def die_once(batch: WebhookBatch, body: bytes | None) -> bool:
         calls[f"{batch.attempts}"] += 1
         if calls[f"{batch.attempts}"] == 1:
             raise RuntimeError("killed")

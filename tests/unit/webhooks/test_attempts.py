@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS, Attempt, history, pack, unpack
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.posting import LONGEST_ACCEPTANCE, LONGEST_REFUSAL, PostResult
 
 FAILURE = Attempt(1_769_850_000_000, 503, "", 87, "busy")
-BATCH = Batch("w", "b", 1, FAILURE.at_ms, 1, 503, "", 87, answer="busy")
+BATCH = WebhookBatch("w", "b", 1, FAILURE.at_ms, 1, 503, "", 87, answer="busy")
 
 
 def test_the_latest_attempt_is_the_status_itself() -> None:
@@ -19,7 +19,7 @@ def test_the_latest_attempt_is_the_status_itself() -> None:
 
 
 def test_a_redelivery_that_is_not_yet_posted_is_no_attempt() -> None:
-    queued_batch = Batch("w", "b", 1, FAILURE.at_ms, round=1, earlier=pack((FAILURE,)))
+    queued_batch = WebhookBatch("w", "b", 1, FAILURE.at_ms, round=1, earlier=pack((FAILURE,)))
     assert history(queued_batch) == (FAILURE,)
 
 

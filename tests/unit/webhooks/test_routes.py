@@ -13,7 +13,7 @@ from chalicelib.webhooks import oauth, target_check
 from chalicelib.webhooks.attempts import history, pack
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import open_sealed
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.store import batches, circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests
@@ -566,8 +566,8 @@ def test_the_status_of_batches_is_shown_for_a_day(client: Client, target: Target
     path = f"{PATH}/{webhook}/batch-status"
     with clock.use(lambda: NINE):
         for n in range(3):
-            batches.record(Batch(webhook, f"{n:032x}", 350, int(NINE * 1000) + n), b"[]")
-        failed = Batch(webhook, "3" * 32, 2, int(NINE * 1000), 4, 503, "", 87)
+            batches.record(WebhookBatch(webhook, f"{n:032x}", 350, int(NINE * 1000) + n), b"[]")
+        failed = WebhookBatch(webhook, "3" * 32, 2, int(NINE * 1000), 4, 503, "", 87)
         batches.record(failed, b"[]")
         results = client.get(path).results
         assert [each["batch_id"] for each in results] == [
@@ -596,9 +596,11 @@ def test_the_status_of_batches_is_shown_for_a_day(client: Client, target: Target
 def test_one_batch_is_shown_with_its_payload_and_attempts(client: Client, target: Target) -> None:
     webhook = make(client, target)
     with clock.use(lambda: NINE):
-        first = Batch(webhook, "b1", 2, int(NINE * 1000), 1, None, "ETIMEDOUT", 87, answer="slow")
+        first = WebhookBatch(
+            webhook, "b1", 2, int(NINE * 1000), 1, None, "ETIMEDOUT", 87, answer="slow"
+        )
         batches.record(first, b'[{"svc":{}}]')
-        second = Batch(
+        second = WebhookBatch(
             webhook,
             "b1",
             2,
@@ -642,7 +644,9 @@ def test_payload_and_answers_of_a_batch_need_more_than_the_grant_to_view_webhook
     client: Client, target: Target
 ) -> None:
     webhook = make(client, target)
-    batches.record(Batch(webhook, "b", 1, clock.now_ms(), 1, 500, "", 1, answer="token"), b"[]")
+    batches.record(
+        WebhookBatch(webhook, "b", 1, clock.now_ms(), 1, 500, "", 1, answer="token"), b"[]"
+    )
     path = f"{PATH}/{webhook}/batches/b"
     view, events = "webhooks/view", "message_events/view"
     for grants, has_payload in (((view,), False), ((view, events), True)):

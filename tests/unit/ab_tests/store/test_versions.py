@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.ab_tests.model import AbTest, Counts
 from chalicelib.ab_tests.store import counts, sample, versions
-from chalicelib.ab_tests.store.counts import Engagement, Version
+from chalicelib.ab_tests.store.counts import Engagement, TestVersion
 from chalicelib.core import due
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.scope import Scope
@@ -118,7 +118,7 @@ def test_a_change_that_fails_makes_nothing_due() -> None:
 
 def test_a_deleted_test_leaves_no_item() -> None:
     test = next_version(stored(by_size(5, 5)))
-    counts.add(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
+    counts.add(TestVersion(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
     assert len(sort_keys(test)) == 5
     versions.delete(test)
     assert sort_keys(test) == []
@@ -142,8 +142,8 @@ def test_a_test_of_very_many_versions_is_deleted_too() -> None:
 def test_an_old_version_is_deleted_with_what_depends_on_it() -> None:
     first = stored(by_size(5, 5))
     second = next_version(first)
-    counts.add(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
-    counts.add(Version(1, "welcome", 2), [Engagement("t1", "opened", "m1")])
+    counts.add(TestVersion(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
+    counts.add(TestVersion(1, "welcome", 2), [Engagement("t1", "opened", "m1")])
     versions.delete_version(first)
     assert sort_keys(second) == ["of#00000002#counts#t1", "of#00000002#sample", "version#00000002"]
 

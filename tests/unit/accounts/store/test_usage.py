@@ -11,7 +11,7 @@ import pytest
 from chalicelib.accounts.plan import Plan
 from chalicelib.accounts.store import accounts, meter, sandbox, usage
 from chalicelib.accounts.store.meter import Meter
-from chalicelib.accounts.usage_window import Window
+from chalicelib.accounts.usage_window import UsageWindow
 from chalicelib.core import config_cache, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
@@ -331,7 +331,7 @@ def test_a_share_that_was_taken_back_meanwhile_is_not_used() -> None:
 
 def test_counters_from_before_there_were_shares_are_added_up(time: Clock) -> None:
     for number in (0, 3, 15):
-        counts = Window(int(time.now // 3600), 5, (7,), 7, time.now)
+        counts = UsageWindow(int(time.now // 3600), 5, (7,), 7, time.now)
         CONFIG.put({"pk": f"usage#1#{number}", "sk": "usage", **asdict(counts)})
     assert usage.get(1)[0].day == 36
     limit(daily=40)

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.core import web_fetch
 from chalicelib.core.web_fetch import CertificateRefused, FetchFailed, Response
 from chalicelib.delivery.mta_sts import service
-from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, PolicyUnavailable
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.zones import Zone, served_zone
 
@@ -165,7 +165,7 @@ def test_what_is_no_policy_does_not_count_and_is_asked_again_after_five_minutes(
     website.response = response
     for seconds, fetches in [(0, 1), (299, 1), (2, 2)]:
         moves.passes(seconds)
-        assert service.policy_of("example.net") == Unavailable(reason)
+        assert service.policy_of("example.net") == PolicyUnavailable(reason)
         assert len(website.urls) == fetches
 
 

@@ -11,9 +11,9 @@ from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import (
     ChunkRecord,
     Generation,
-    Lease,
     LeaseLost,
     LeaseStatus,
+    UnitLease,
     WorkUnit,
 )
 from tests.client_calls import before_calls_of
@@ -31,7 +31,7 @@ def time(cloud: None) -> Iterator[Clock]:
         yield current
 
 
-def acquire(unit: WorkUnit = UNIT) -> Lease:
+def acquire(unit: WorkUnit = UNIT) -> UnitLease:
     return work_units.acquire(unit, counts=(3, 1))
 
 

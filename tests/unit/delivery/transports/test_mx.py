@@ -23,7 +23,7 @@ from chalicelib.delivery.dane.records import (
     TlsaRecord,
     Unknown,
 )
-from chalicelib.delivery.mta_sts.policy import Mode, Policy, Unavailable
+from chalicelib.delivery.mta_sts.policy import Mode, Policy, PolicyUnavailable
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.tls_reports.session_result import SessionResult
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
@@ -366,7 +366,7 @@ def test_a_policy_that_cannot_be_had_holds_nothing_back_and_is_reported(
             OPTIONS,
             port=host.port,
             allow_private=True,
-            policy_of=lambda _: Unavailable(STS_FETCH_ERROR),
+            policy_of=lambda _: PolicyUnavailable(STS_FETCH_ERROR),
             observe=results.append,
         )
         assert isinstance(transport.deliver(message(), commit_at_once), Delivered)

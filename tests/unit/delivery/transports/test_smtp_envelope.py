@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.core.bounce_classes import HARD
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.transports.smtp_envelope import Envelope, envelope_for, wire_data
+from chalicelib.delivery.transports.smtp_envelope import SmtpEnvelope, envelope_for, wire_data
 
 DATA = b"Subject: hi\r\n\r\nhello\r\n"
 ALL = {"SIZE": "1000", "8BITMIME": "", "SMTPUTF8": "", "PIPELINING": ""}
@@ -25,7 +25,7 @@ def message(
 
 def commands(message_: OutboundMessage, extensions: dict[str, str]) -> tuple[str, str]:
     envelope = envelope_for(message_, extensions)
-    assert isinstance(envelope, Envelope)
+    assert isinstance(envelope, SmtpEnvelope)
     return envelope.mail.decode(), envelope.rcpt.decode()
 
 
@@ -58,7 +58,7 @@ def test_a_message_larger_than_the_host_takes_fails_unsent(limit: str) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "", "22", "much", "9" * 5_000, "\u0661"])
 def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
-    assert envelope_for(message(), {"SIZE": limit}).__class__ is Envelope
+    assert envelope_for(message(), {"SIZE": limit}).__class__ is SmtpEnvelope
 
 
 EIGHT_BIT = message(data="Subject: x\r\n\r\ncaf\u00e9\r\n".encode())

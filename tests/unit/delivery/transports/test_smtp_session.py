@@ -14,7 +14,7 @@ from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import SessionOptions, open_session
 from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession, close_all
-from chalicelib.delivery.transports.smtp_wire import Reply, SmtpWire, Timeouts
+from chalicelib.delivery.transports.smtp_wire import HostReply, SmtpWire, Timeouts
 from tests.unit.delivery.scripted_server import (
     DEAF,
     HANG_UP,
@@ -471,12 +471,12 @@ def test_hosts_that_do_not_answer_quit_have_the_time_of_one_together() -> None:
 
 
 @pytest.fixture
-def replies(monkeypatch: pytest.MonkeyPatch) -> list[Reply]:
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[HostReply]:
     """The replies that all sessions have read."""
-    replies: list[Reply] = []
+    replies: list[HostReply] = []
     read_reply = SmtpWire.read_reply
 
-    def remember(wire: SmtpWire, seconds: float) -> Reply:
+    def remember(wire: SmtpWire, seconds: float) -> HostReply:
         replies.append(read_reply(wire, seconds))
         return replies[-1]
 
@@ -484,7 +484,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Reply]:
     return replies
 
 
-def test_the_connection_is_closed_when_the_host_has_answered_quit(replies: list[Reply]) -> None:
+def test_the_connection_is_closed_when_the_host_has_answered_quit(replies: list[HostReply]) -> None:
     with ScriptedServer() as host:
         session = session_with(host)
         session.close()
@@ -492,7 +492,7 @@ def test_the_connection_is_closed_when_the_host_has_answered_quit(replies: list[
     assert not session.is_open
 
 
-def test_an_answer_to_quit_is_read_even_when_its_time_is_over(replies: list[Reply]) -> None:
+def test_an_answer_to_quit_is_read_even_when_its_time_is_over(replies: list[HostReply]) -> None:
     with ScriptedServer() as host:
         session = session_with(host)
         session.say_goodbye()

@@ -14,7 +14,7 @@ from chalicelib.delivery.transports.smtp_wire import (
     LONGEST_LINE,
     MOST_LINES,
     ConnectionLost,
-    Reply,
+    HostReply,
     ReplyTimeout,
     SmtpWire,
 )
@@ -43,22 +43,25 @@ def in_background(far: socket.socket, piece: bytes, pause: float, until: threadi
 @pytest.mark.parametrize(
     ("octets", "reply"),
     [
-        (b"250 ok\r\n", Reply(250, ("ok",))),
-        (b"250\r\n", Reply(250, ("",))),
-        (b"250 ok\n", Reply(250, ("ok",))),
-        (b"550-5.1.1 no\r\n550 5.1.1 such user\r\n", Reply(550, ("5.1.1 no", "5.1.1 such user"))),
-        (b"550-one\r\n550-\r\n550 three\r\n", Reply(550, ("one", "", "three"))),
-        (b"550 caf\xc3\xa9 \xff\r\n", Reply(550, ("caf\u00e9 \ufffd",))),
+        (b"250 ok\r\n", HostReply(250, ("ok",))),
+        (b"250\r\n", HostReply(250, ("",))),
+        (b"250 ok\n", HostReply(250, ("ok",))),
+        (
+            b"550-5.1.1 no\r\n550 5.1.1 such user\r\n",
+            HostReply(550, ("5.1.1 no", "5.1.1 such user")),
+        ),
+        (b"550-one\r\n550-\r\n550 three\r\n", HostReply(550, ("one", "", "three"))),
+        (b"550 caf\xc3\xa9 \xff\r\n", HostReply(550, ("caf\u00e9 \ufffd",))),
     ],
 )
-def test_a_reply_is_read(pair: Pair, octets: bytes, reply: Reply) -> None:
+def test_a_reply_is_read(pair: Pair, octets: bytes, reply: HostReply) -> None:
     wire, far = pair
     far.sendall(octets)
     assert wire.read_reply(1) == reply
 
 
 def test_the_lines_of_a_reply_are_joined_by_spaces() -> None:
-    assert Reply(550, ("5.1.1 no", "such user")).text == "5.1.1 no such user"
+    assert HostReply(550, ("5.1.1 no", "such user")).text == "5.1.1 no such user"
 
 
 def test_replies_that_arrive_together_are_read_one_by_one(pair: Pair) -> None:
@@ -75,7 +78,7 @@ def test_a_reply_that_arrives_in_pieces_is_put_together(pair: Pair) -> None:
             far.sendall(bytes([byte]))
 
     threading.Thread(target=dribble).start()
-    assert wire.read_reply(2) == Reply(250, ("a", "b"))
+    assert wire.read_reply(2) == HostReply(250, ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +150,10 @@ def hang_up(pair: Pair, last_words: bytes) -> None:
             wire.send(b"x", 1)
 
 
-@pytest.mark.parametrize("reply", [Reply(421, ("too busy",)), Reply(550, ("5.1.1 no", "user"))])
-def test_why_the_host_hung_up_is_heard(pair: Pair, reply: Reply) -> None:
+@pytest.mark.parametrize(
+    "reply", [HostReply(421, ("too busy",)), HostReply(550, ("5.1.1 no", "user"))]
+)
+def test_why_the_host_hung_up_is_heard(pair: Pair, reply: HostReply) -> None:
     lines = [f"{reply.code}-{text}\r\n" for text in reply.lines]
     lines[-1] = lines[-1].replace("-", " ", 1)
     hang_up(pair, "".join(lines).encode())

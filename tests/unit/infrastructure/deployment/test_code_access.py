@@ -7,7 +7,7 @@ import pytest
 
 from infrastructure.deployment import code_access
 from infrastructure.deployment.code_access import UnreadableAccess, access_of
-from infrastructure.deployment.functions import Function, Kind
+from infrastructure.deployment.functions import Function, FunctionKind
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def clear_caches() -> None:
 
 
 def schedule(name: str = "tidy") -> Function:
-    return Function(name, "Tidy", Kind.SCHEDULE, name)
+    return Function(name, "Tidy", FunctionKind.SCHEDULE, name)
 
 
 def write(root: Path, module: str, text: str) -> None:

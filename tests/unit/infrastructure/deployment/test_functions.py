@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import app
-from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.functions import FunctionKind, functions
 
 FUNCTIONS = {function.name: function for function in functions()}
 
 
-def of_kind(kind: Kind) -> set[str]:
+def of_kind(kind: FunctionKind) -> set[str]:
     return {name for name, function in FUNCTIONS.items() if function.kind is kind}
 
 
 def test_there_is_one_function_for_the_api_each_queue_and_each_schedule() -> None:
-    assert of_kind(Kind.API) == {"api_handler"}
-    queues = {function.queue for function in FUNCTIONS.values() if function.kind is Kind.QUEUE}
+    assert of_kind(FunctionKind.API) == {"api_handler"}
+    queues = {
+        function.queue for function in FUNCTIONS.values() if function.kind is FunctionKind.QUEUE
+    }
     assert queues == set(app.QUEUE_HANDLERS)
-    assert of_kind(Kind.SCHEDULE) == set(app.SCHEDULES)
+    assert of_kind(FunctionKind.SCHEDULE) == set(app.SCHEDULES)
 
 
 def test_each_function_names_an_existing_handler() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core.settings import Settings
-from infrastructure.deployment.functions import Function, Kind, functions
+from infrastructure.deployment.functions import Function, FunctionKind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, merge_template, read
 from infrastructure.deployment.setting_parameters import is_secret, parameter_of
 
@@ -28,7 +28,7 @@ def resources() -> dict[str, Any]:
     return merged()["Resources"]
 
 
-def of_kind(kind: Kind) -> list[Function]:
+def of_kind(kind: FunctionKind) -> list[Function]:
     return [function for function in FUNCTIONS if function.kind is kind]
 
 
@@ -59,12 +59,12 @@ def test_objects_removed_from_the_bucket_can_be_restored_as_long_as_tables() -> 
 
 
 def test_every_queue_function_reports_which_messages_failed() -> None:
-    for function in of_kind(Kind.QUEUE):
+    for function in of_kind(FunctionKind.QUEUE):
         assert event_source(function)["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
 def test_messages_stay_hidden_for_six_time_outs_and_the_window() -> None:
-    for function in of_kind(Kind.QUEUE):
+    for function in of_kind(FunctionKind.QUEUE):
         parameter = merged()["Parameters"][queue_of(function)["VisibilityTimeout"]["Ref"]]
         assert parameter["Default"] >= 6 * function.size.timeout + function.window
         assert parameter["Default"] <= parameter["MaxValue"]
@@ -125,39 +125,39 @@ def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
         if isinstance(dimension["Value"], dict)
     }
     dead = {name for name in resources() if name.endswith("DeadQueue")}
-    assert len(dead) >= len(of_kind(Kind.QUEUE))
+    assert len(dead) >= len(of_kind(FunctionKind.QUEUE))
     assert {f"${{{name}.QueueName}}" for name in dead} <= watched
-    assert {function.logical_id for function in of_kind(Kind.SCHEDULE)} <= watched
+    assert {function.logical_id for function in of_kind(FunctionKind.SCHEDULE)} <= watched
 
 
 def test_the_alarm_of_a_schedule_covers_several_of_its_calls() -> None:
     """Otherwise the hourly schedule could never fail often enough for its alarm."""
-    for function in of_kind(Kind.SCHEDULE):
+    for function in of_kind(FunctionKind.SCHEDULE):
         alarm = resources()[f"{function.logical_id}Alarm"]["Properties"]
         calls = alarm["Period"] * alarm["EvaluationPeriods"] / function.every
         assert 1 < alarm["Threshold"] <= calls <= 10, function.name
 
 
 def test_a_failed_call_of_a_schedule_is_not_retried() -> None:
-    for function in of_kind(Kind.SCHEDULE):
+    for function in of_kind(FunctionKind.SCHEDULE):
         properties = resources()[function.logical_id]["Properties"]
         assert properties["EventInvokeConfig"]["MaximumRetryAttempts"] == 0
 
 
 def test_a_function_with_the_name_of_a_resource_is_refused() -> None:
-    clash = replace(of_kind(Kind.SCHEDULE)[0], name="bucket", logical_id="Bucket")
+    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], name="bucket", logical_id="Bucket")
     with pytest.raises(ValueError, match="Bucket is both a function and a resource"):
         merge_template([*FUNCTIONS, clash])
 
 
 def test_a_function_with_the_name_of_a_parameter_is_refused() -> None:
-    clash = replace(of_kind(Kind.SCHEDULE)[0], name="tracing", logical_id="Tracing")
+    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], name="tracing", logical_id="Tracing")
     with pytest.raises(ValueError, match="Tracing is both a parameter and a resource"):
         merge_template([*FUNCTIONS, clash])
 
 
 def test_a_function_of_an_undeclared_queue_is_refused() -> None:
-    stray = replace(of_kind(Kind.QUEUE)[0], queue="stray")
+    stray = replace(of_kind(FunctionKind.QUEUE)[0], queue="stray")
     with pytest.raises((ValueError, KeyError), match="stray"):
         merge_template([stray])
 

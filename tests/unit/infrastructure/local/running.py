@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
 
 # Longer than anything takes on a busy machine: only what never happens fails
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class RunningSink:
     """A sink that listens on `port` and stores to `mailbox`."""
 
-    mailbox: Mailbox
+    mailbox: SinkMailbox
     port: int
     loop: asyncio.AbstractEventLoop
     sink: Sink
@@ -37,7 +37,7 @@ def running_sink(root: Path, options: SinkOptions | None = None) -> Iterator[Run
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    mailbox = Mailbox(root)
+    mailbox = SinkMailbox(root)
     sink = Sink(mailbox, options)
     port = asyncio.run_coroutine_threadsafe(sink.start(), loop).result(DEADLINE_SECONDS)
     running = RunningSink(mailbox, port, loop, sink)

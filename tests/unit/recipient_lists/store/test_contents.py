@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.recipient_lists.store import contents
-from chalicelib.recipient_lists.store.contents import Version
+from chalicelib.recipient_lists.store.contents import ListVersion
 from chalicelib.recipient_lists.stored_form import encode
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import recipients
@@ -16,7 +16,7 @@ from tests.unit.recipient_lists.examples import recipients
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def write(list_id: str, records: Iterable[dict[str, Any]]) -> Version:
+def write(list_id: str, records: Iterable[dict[str, Any]]) -> ListVersion:
     return contents.write(1, list_id, map(encode, records))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import service
-from chalicelib.suppression.model import SOURCES, TRACKING_CONSENT_REVOKED, TYPES, Kind
+from chalicelib.suppression.model import SOURCES, TRACKING_CONSENT_REVOKED, TYPES, SuppressionKind
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.items import parts_in, table
 from tests.fake_cloud import aws_requests
@@ -61,7 +61,10 @@ def test_counts_are_spread_over_shards(account: int) -> None:
 def test_kinds_and_sources_are_counted_apart(account: int) -> None:
     service.put_all(account, None, [entry("u@x.test"), entry("u@x.test", list_id="news")])
     (tally,) = counts.read(account, parts_in(Scope(account, 0))).values()
-    wide, specific = Kind("non_transactional", False), Kind("non_transactional", True)
+    wide, specific = (
+        SuppressionKind("non_transactional", False),
+        SuppressionKind("non_transactional", True),
+    )
     assert counts.total(tally, [wide], SOURCES) == 1
     assert counts.total(tally, [wide, specific], ["Manually Added"]) == 2
     assert counts.total(tally, [wide, specific], ["Compliance"]) == 0

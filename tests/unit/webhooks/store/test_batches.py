@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.core import blobs, clock
 from chalicelib.core.dynamo import Table
-from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.store import batches
 from tests.fake_cloud import aws_requests, stored_objects
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 NINE = 1_769_850_000.0
 BODY = b'[{"svc":{}}]'
-FAILED = Batch("w", "b", 2, int(NINE * 1000), attempts=1, response_code=500, latency=7)
+FAILED = WebhookBatch("w", "b", 2, int(NINE * 1000), attempts=1, response_code=500, latency=7)
 TAKEN = replace(FAILED, response_code=200, delivered=True)
 
 
@@ -25,7 +25,7 @@ def _at_nine() -> object:
         yield
 
 
-def recorded() -> Batch:
+def recorded() -> WebhookBatch:
     (batch,) = batches.newest("w", 10)
     return batch
 
@@ -110,7 +110,7 @@ def test_a_batch_that_is_accepted_at_once_stores_nothing_but_its_status() -> Non
     batches.record(TAKEN, BODY)
     item = Table("webhooks").get(*batches.key_of("w", "b"))
     assert item is not None
-    attributes = {*Batch.__slots__, "data", "expires", "pk", "sk"}
+    attributes = {*WebhookBatch.__slots__, "data", "expires", "pk", "sk"}
     assert item.keys() == attributes - {"answer", "earlier"}
 
 

@@ -14,7 +14,7 @@ from ministack.services import sqs as queues
 from infrastructure.local import notices
 from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.durability import changed_documents, changes_state
-from infrastructure.local.cloud.journal import Journal
+from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.cloud.redo_log import RedoLog
 from infrastructure.local.cloud.state_files import StateFiles
 from infrastructure.local.notices import Notices
@@ -73,7 +73,7 @@ def test_what_could_not_be_written_is_written_first_when_that_is_possible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = RedoLog.create(tmp_path / "log-1")
-    journal = Journal(log, queues._queues_lock, lambda: None, lambda size: None)
+    journal = ChangeJournal(log, queues._queues_lock, lambda: None, lambda size: None)
     journal.note(change(1))
     monkeypatch.setattr(log, "append", _raise_full)
     with pytest.raises(OSError, match="full"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.cloud.item_file import ItemFile, Partition
+from infrastructure.local.cloud.item_file import ItemFile, ItemPartition
 from infrastructure.local.cloud.table_items import Digest
 from tests.unit.infrastructure.clouds import LocalCloud
 
@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> ItemFile:
 def test_a_partition_reads_as_a_dict_after_any_changes(
     file: ItemFile, changes: list[tuple[str, Any]]
 ) -> None:
-    partition, model = Partition(file), dict[str, Any]()
+    partition, model = ItemPartition(file), dict[str, Any]()
     for key, item in changes:
         if item is None:
             assert partition.pop(key, None) == model.pop(key, None)
@@ -42,7 +42,7 @@ def test_a_partition_reads_as_a_dict_after_any_changes(
 
 
 def test_items_that_are_added_in_one_piece_read_like_others(file: ItemFile) -> None:
-    partition = Partition(file)
+    partition = ItemPartition(file)
     texts = {f"{number}": b'{"n":{"S":"%s"}}' % (b"x" * number) for number in range(0, 200, 7)}
     for key, text in texts.items():
         partition.add(key, text, expires=int(key))
@@ -54,25 +54,25 @@ def test_items_that_are_added_in_one_piece_read_like_others(file: ItemFile) -> N
 
 
 def test_an_item_is_a_copy_that_may_be_changed(file: ItemFile) -> None:
-    partition = Partition(file)
+    partition = ItemPartition(file)
     partition["a"] = {"n": {"N": "1"}}
     partition["a"]["n"]["N"] = "2"
     assert partition["a"] == {"n": {"N": "1"}}
 
 
 def test_places_of_removed_and_replaced_items_are_used_again(file: ItemFile) -> None:
-    partition = Partition(file)
+    partition = ItemPartition(file)
     for number in range(100):
         partition["a"] = {"n": {"N": str(number)}}
     del partition["a"]
-    other = Partition(file)
+    other = ItemPartition(file)
     other["b"] = {"n": {"N": "1"}}
     del other
     assert file._end <= 128
 
 
 def test_a_place_that_another_process_may_read_is_not_used_again(file: ItemFile) -> None:
-    partition = Partition(file)
+    partition = ItemPartition(file)
     partition["a"] = {"n": {"S": "first"}}
     place = dict.__getitem__(partition, "a")
     with file.held():
@@ -85,7 +85,7 @@ def test_a_place_that_another_process_may_read_is_not_used_again(file: ItemFile)
 
 
 def test_only_items_with_a_time_that_is_over_have_expired(file: ItemFile) -> None:
-    partition = Partition(file)
+    partition = ItemPartition(file)
     partition.put("past", {}, 1_000)
     partition.put("future", {}, 3_000)
     partition.put("never", {})

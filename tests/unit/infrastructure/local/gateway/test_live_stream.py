@@ -16,7 +16,7 @@ from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MOST_MESSAGES, MailboxNews
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 
 DEADLINE_SECONDS = 60.0
 MOST_ENTRIES = 20
@@ -273,8 +273,8 @@ class Box:
     """A mailbox that a sink fills and a gateway watches, each with a connection of its own."""
 
     def __init__(self, root: Path) -> None:
-        self.sink = Mailbox(root)
-        self.mailbox = Mailbox(root)
+        self.sink = SinkMailbox(root)
+        self.mailbox = SinkMailbox(root)
         endpoint = MailboxEndpoint(self.mailbox, Detailer(self.mailbox, lambda _: {}))
         self.news = MailboxNews(self.mailbox, endpoint)
 

@@ -14,7 +14,7 @@ from chalicelib.sending_domains import return_path
 from infrastructure.local.gateway import mailbox_endpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.messages.details import Detailer, Reference
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 from tests.unit.infrastructure.local.messages.sample_message import PNG, rich_message
 
@@ -37,7 +37,7 @@ class Box:
     """A mailbox with its endpoint."""
 
     def __init__(self, root: Path) -> None:
-        self.mailbox = Mailbox(root)
+        self.mailbox = SinkMailbox(root)
         self.contexts = Contexts()
         endpoint = MailboxEndpoint(self.mailbox, Detailer(self.mailbox, self.contexts))
         self.client = LocalClient(endpoint.routes())

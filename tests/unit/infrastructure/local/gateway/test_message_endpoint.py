@@ -12,7 +12,7 @@ from chalicelib.tracking.model import CLICK, Link
 from chalicelib.tracking.tokens import LinkPart
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient, Reply
 from tests.unit.infrastructure.local.messages.test_links import ISSUER
@@ -23,7 +23,7 @@ class Box:
     """A mailbox with one message, whose links lead to a web server of the test."""
 
     def __init__(self, root: Path, web: Web, inbound: tuple[str, int]) -> None:
-        self.mailbox = Mailbox(root)
+        self.mailbox = SinkMailbox(root)
         self.base = f"http://localhost:{web.port}"
         routes = MessageEndpoint(self.mailbox, Recipient(inbound, MailClient())).routes()
         self._client = LocalClient(routes)

@@ -8,13 +8,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from chalicelib.events import stream
 from infrastructure.local.gateway.metrics_endpoint import PATH, MetricsEndpoint, RequestCounts
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from tests.unit.events.examples import event_at
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 
 def test_figures_are_read(cloud: None, tmp_path: Path) -> None:
-    requests, mailbox = RequestCounts(), Mailbox(tmp_path)
+    requests, mailbox = RequestCounts(), SinkMailbox(tmp_path)
     requests.add("GET", 200, 0.25)
     requests.add("GET", 200, 0.5)
     requests.add("POST", 422, 0.25)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infrastructure.local.sink.failure_rules import FailureRule, FailureRules
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
 
@@ -146,4 +146,4 @@ def test_rules_and_their_counts_outlive_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_sink_without_rules_accepts(tmp_path: Path) -> None:
-    assert Sink(Mailbox(tmp_path)).failure("rcpt", ["ann@b.test"]) is None
+    assert Sink(SinkMailbox(tmp_path)).failure("rcpt", ["ann@b.test"]) is None

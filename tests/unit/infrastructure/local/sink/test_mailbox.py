@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 
 ROOT = Path(__file__).parents[5]
 
@@ -24,15 +24,15 @@ def message(sender: str = "Ann <ann@a.test>", subject: str = "Hello", body: str 
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Mailbox:
-    return Mailbox(tmp_path)
+def box(tmp_path: Path) -> SinkMailbox:
+    return SinkMailbox(tmp_path)
 
 
-def ids(box: Mailbox, **texts: str) -> list[str]:
+def ids(box: SinkMailbox, **texts: str) -> list[str]:
     return [entry["id"] for entry in box.list(**texts)]  # type: ignore[arg-type]
 
 
-def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
+def test_a_message_is_listed_as_soon_as_it_is_added(box: SinkMailbox) -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)
     message_id = box.add("bounces@a.test", "bob@b.test", message())
     (entry,) = box.list()
@@ -51,13 +51,13 @@ def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
     assert before <= datetime.fromisoformat(received_at) <= datetime.now(UTC)
 
 
-def test_a_message_is_read_unchanged_under_its_trace_fields(box: Mailbox) -> None:
+def test_a_message_is_read_unchanged_under_its_trace_fields(box: SinkMailbox) -> None:
     message_id = box.add("bounces@a.test", "bob@b.test", message())
     trace = b"Return-Path: <bounces@a.test>\r\nDelivered-To: bob@b.test\r\n"
     assert box.read(message_id) == trace + message()
 
 
-def test_mail_readers_find_the_messages(box: Mailbox, tmp_path: Path) -> None:
+def test_mail_readers_find_the_messages(box: SinkMailbox, tmp_path: Path) -> None:
     message_id = box.add("", "bob@b.test", message())
     maildir = stdlib_mailbox.Maildir(tmp_path, create=False)
     assert maildir.keys() == [message_id]
@@ -65,17 +65,19 @@ def test_mail_readers_find_the_messages(box: Mailbox, tmp_path: Path) -> None:
     assert not list((tmp_path / "tmp").iterdir())
 
 
-def test_a_message_seen_by_a_mail_reader_can_still_be_read(box: Mailbox, tmp_path: Path) -> None:
+def test_a_message_seen_by_a_mail_reader_can_still_be_read(
+    box: SinkMailbox, tmp_path: Path
+) -> None:
     message_id = box.add("", "bob@b.test", message())
     (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,S")
     assert box.read(message_id)
-    assert ids(Mailbox(tmp_path)) == [message_id]
+    assert ids(SinkMailbox(tmp_path)) == [message_id]
     assert box.clear() == 1
     assert box.read(message_id) is None
 
 
 def test_a_message_that_is_flagged_while_it_is_read_is_read(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
+    box: SinkMailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = box.add("", "a@b.test", b"Subject: X\r\n\r\nX")
     look = box._path
@@ -90,7 +92,7 @@ def test_a_message_that_is_flagged_while_it_is_read_is_read(
     assert b"Subject: X" in (box.read(message_id) or b"")
 
 
-def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: Mailbox) -> None:
+def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: SinkMailbox) -> None:
     added = [box.add("", f"{number}@b.test", message()) for number in range(5)]
     assert len(set(added)) == 5
     assert ids(box) == added[::-1]
@@ -98,20 +100,20 @@ def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: Mailbox)
     assert box.list(limit=0) == box.list(limit=-1) == []
 
 
-def test_a_hundred_messages_are_listed_by_default(box: Mailbox) -> None:
+def test_a_hundred_messages_are_listed_by_default(box: SinkMailbox) -> None:
     for number in range(101):
         box.add("", f"{number}@b.test", message())
     assert len(box.list()) == 100
 
 
-def test_a_recipient_is_matched_exactly_in_any_case(box: Mailbox) -> None:
+def test_a_recipient_is_matched_exactly_in_any_case(box: SinkMailbox) -> None:
     copy = box.add("", "cc@B.test", message())
     box.add("", "bcc@b.test", message())
     assert ids(box, to="CC@b.test") == [copy]
     assert ids(box, to="cc@b") == ids(box, to="") == []
 
 
-def test_an_asterisk_stands_for_any_part_of_a_recipient(box: Mailbox) -> None:
+def test_an_asterisk_stands_for_any_part_of_a_recipient(box: SinkMailbox) -> None:
     copy = box.add("", "cc@B.test", message())
     hidden = box.add("", "bcc@b.test", message())
     odd = box.add("", "a_100%\\[x]?@c.test", message())
@@ -123,7 +125,7 @@ def test_an_asterisk_stands_for_any_part_of_a_recipient(box: Mailbox) -> None:
     assert ids(box, to="%cc*") == ids(box, to="_cc*") == ids(box, to="?cc*") == []
 
 
-def test_senders_and_subjects_are_matched_by_parts_in_any_case(box: Mailbox) -> None:
+def test_senders_and_subjects_are_matched_by_parts_in_any_case(box: SinkMailbox) -> None:
     ann = box.add("VERP+1@bounce.test", "Bob@B.test", message("Ann <Ann@a.test>", "Your Bill"))
     eve = box.add("", "carl@c.test", message("Eve <eve@e.test>", "Other"))
     assert ids(box, sender="ann@A.") == [ann]
@@ -136,7 +138,7 @@ def test_senders_and_subjects_are_matched_by_parts_in_any_case(box: Mailbox) -> 
     assert ids(box, sender="", subject="") == [eve, ann]
 
 
-def test_encoded_words_and_folded_and_raw_utf8_fields_are_decoded(box: Mailbox) -> None:
+def test_encoded_words_and_folded_and_raw_utf8_fields_are_decoded(box: SinkMailbox) -> None:
     encoded = box.add(
         "",
         "b@b.test",
@@ -154,12 +156,12 @@ def test_encoded_words_and_folded_and_raw_utf8_fields_are_decoded(box: Mailbox) 
     "subject",
     ["=?utf-8?b?=====?=", "=?no-such?q?x?=", "=?unicode_escape?q?=5Cud800?=", "=?hex?q?zz?="],
 )
-def test_a_broken_encoded_word_does_not_lose_the_message(box: Mailbox, subject: str) -> None:
+def test_a_broken_encoded_word_does_not_lose_the_message(box: SinkMailbox, subject: str) -> None:
     message_id = box.add("", "b@b.test", message(subject=subject))
     assert ids(box) == [message_id]
 
 
-def test_without_a_from_field_the_envelope_sender_is_shown(box: Mailbox) -> None:
+def test_without_a_from_field_the_envelope_sender_is_shown(box: SinkMailbox) -> None:
     box.add("envelope@a.test", "b@b.test", b"\r\nFrom: not a field\r\n")
     box.add("envelope@a.test", "b@b.test", b"no field at all")
     assert [(entry["from"], entry["subject"]) for entry in box.list()] == [
@@ -173,7 +175,7 @@ def test_without_a_from_field_the_envelope_sender_is_shown(box: Mailbox) -> None
     content=st.binary(max_size=200)
     | st.binary(max_size=80).map(lambda noise: b"Subject: =?" + noise + b"?=\r\nFrom: " + noise)
 )
-def test_any_bytes_can_be_stored(box: Mailbox, content: bytes) -> None:
+def test_any_bytes_can_be_stored(box: SinkMailbox, content: bytes) -> None:
     message_id = box.add("", "b@b.test", content)
     assert (box.read(message_id) or b"").endswith(content)
     assert box.list(limit=1)[0]["id"] == message_id
@@ -181,7 +183,7 @@ def test_any_bytes_can_be_stored(box: Mailbox, content: bytes) -> None:
 
 @pytest.mark.parametrize(("sender", "recipient"), [("a\r\nBcc: x", "b"), ("a", "b\n"), ("\0", "b")])
 def test_an_address_that_breaks_out_of_its_field_is_refused(
-    box: Mailbox, sender: str, recipient: str
+    box: SinkMailbox, sender: str, recipient: str
 ) -> None:
     with pytest.raises(ValueError, match="envelope address"):
         box.add(sender, recipient, message())
@@ -203,17 +205,17 @@ def test_an_address_that_breaks_out_of_its_field_is_refused(
         "a\0b",
     ],
 )
-def test_no_other_file_can_be_read(box: Mailbox, tmp_path: Path, message_id: str) -> None:
+def test_no_other_file_can_be_read(box: SinkMailbox, tmp_path: Path, message_id: str) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     box.add("", "b@b.test", message())
     assert box.read(message_id) is None
 
 
-def test_ids_need_no_quoting_in_a_url(box: Mailbox) -> None:
+def test_ids_need_no_quoting_in_a_url(box: SinkMailbox) -> None:
     assert re.fullmatch(r"[A-Za-z0-9._-]+", box.add("", "b@b.test", message()))
 
 
-def test_clearing_deletes_every_message(box: Mailbox, tmp_path: Path) -> None:
+def test_clearing_deletes_every_message(box: SinkMailbox, tmp_path: Path) -> None:
     message_id, *_ = [box.add("", f"{number}@b.test", message()) for number in range(3)]
     assert box.clear() == 3
     assert box.clear() == 0
@@ -222,14 +224,14 @@ def test_clearing_deletes_every_message(box: Mailbox, tmp_path: Path) -> None:
     assert not list((tmp_path / "new").iterdir())
 
 
-def test_an_index_that_is_missing_is_built_again(box: Mailbox, tmp_path: Path) -> None:
+def test_an_index_that_is_missing_is_built_again(box: SinkMailbox, tmp_path: Path) -> None:
     for number in range(3):
         box.add("verp@a.test", f"{number}@b.test", message(subject=f"=?utf-8?q?=C3=A9{number}?="))
     listing = box.list()
     box.close()
     for part in tmp_path.glob("index.sqlite3*"):
         part.unlink()
-    again = Mailbox(tmp_path)
+    again = SinkMailbox(tmp_path)
     assert again.list() == listing
     assert len(again.list(sender="verp@")) == 3
 
@@ -237,7 +239,9 @@ def test_an_index_that_is_missing_is_built_again(box: Mailbox, tmp_path: Path) -
 @pytest.mark.parametrize(
     "damage", ["overwritten", "cut", "garbled", "bookkeeping", "other version"]
 )
-def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, damage: str) -> None:
+def test_an_index_that_is_damaged_is_built_again(
+    box: SinkMailbox, tmp_path: Path, damage: str
+) -> None:
     for number in range(100):
         box.add("verp@a.test", f"{number}@b.test", message())
     listing = box.list()
@@ -256,14 +260,14 @@ def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, d
         with sqlite3.connect(index) as database:
             database.executescript("DROP TABLE messages; CREATE TABLE messages (old);")
             database.execute("PRAGMA user_version=99")
-    again = Mailbox(tmp_path)
+    again = SinkMailbox(tmp_path)
     assert again.list() == listing
     added = [again.add("", "b@b.test", message()) for _ in range(200)]
     assert [entry["id"] for entry in again.list(limit=200)] == added[::-1]
 
 
 def test_opening_adds_unlisted_messages_to_the_index_and_removes_missing_ones(
-    box: Mailbox, tmp_path: Path
+    box: SinkMailbox, tmp_path: Path
 ) -> None:
     listed_id, unlisted_id, missing_id = [
         box.add("a@a.test", "b@b.test", message()) for _ in range(3)
@@ -273,11 +277,11 @@ def test_opening_adds_unlisted_messages_to_the_index_and_removes_missing_ones(
         database.execute("DELETE FROM messages WHERE id = ?", (unlisted_id,))
     (tmp_path / "new" / missing_id).unlink()
     (tmp_path / "new" / "README").write_text("not a message")
-    assert ids(Mailbox(tmp_path)) == [unlisted_id, listed_id]
+    assert ids(SinkMailbox(tmp_path)) == [unlisted_id, listed_id]
 
 
 def test_a_reader_in_another_process_sees_and_clears_what_is_added(
-    box: Mailbox, tmp_path: Path
+    box: SinkMailbox, tmp_path: Path
 ) -> None:
     program = (
         "import sys; from pathlib import Path\n"
@@ -308,8 +312,8 @@ def test_a_reader_in_another_process_sees_and_clears_what_is_added(
 
 
 def test_opening_waits_while_another_process_repairs_the_index(tmp_path: Path) -> None:
-    Mailbox(tmp_path).close()
-    opener = threading.Thread(target=lambda: Mailbox(tmp_path).close())
+    SinkMailbox(tmp_path).close()
+    opener = threading.Thread(target=lambda: SinkMailbox(tmp_path).close())
     with (tmp_path / "index.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         opener.start()
@@ -328,11 +332,11 @@ def test_two_processes_may_open_a_new_mailbox_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, str(tmp_path / "box")]
     openers = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
     assert [opener.wait(30) for opener in openers] == [0, 0, 0]
-    assert len(Mailbox(tmp_path / "box").list()) == 3
+    assert len(SinkMailbox(tmp_path / "box").list()) == 3
 
 
 def test_a_flag_is_in_the_name_of_the_file_as_mail_readers_have_it(
-    box: Mailbox, tmp_path: Path
+    box: SinkMailbox, tmp_path: Path
 ) -> None:
     read_id, unread_id = [box.add("", "b@b.test", message()) for _ in range(2)]
     box.set_unread([read_id], False)
@@ -344,7 +348,7 @@ def test_a_flag_is_in_the_name_of_the_file_as_mail_readers_have_it(
     assert box.index.counts() == (2, 2)
 
 
-def test_flags_of_mail_readers_are_preserved(box: Mailbox, tmp_path: Path) -> None:
+def test_flags_of_mail_readers_are_preserved(box: SinkMailbox, tmp_path: Path) -> None:
     message_id = box.add("", "b@b.test", message())
     (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,FS")
     box.set_unread([message_id], True)
@@ -353,17 +357,17 @@ def test_flags_of_mail_readers_are_preserved(box: Mailbox, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("is_indexed", [True, False])
 def test_opening_takes_the_flags_from_the_names(
-    box: Mailbox, tmp_path: Path, is_indexed: bool
+    box: SinkMailbox, tmp_path: Path, is_indexed: bool
 ) -> None:
     message_id = box.add("", "b@b.test", message())
     box.close()
     (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,S")
     if not is_indexed:
         (tmp_path / "index.sqlite3").unlink()
-    assert [each["unread"] for each in Mailbox(tmp_path).list()] == [False]
+    assert [each["unread"] for each in SinkMailbox(tmp_path).list()] == [False]
 
 
-def test_one_message_is_deleted(box: Mailbox, tmp_path: Path) -> None:
+def test_one_message_is_deleted(box: SinkMailbox, tmp_path: Path) -> None:
     lost, other = [box.add("", "b@b.test", message()) for _ in range(2)]
     assert box.delete(lost)
     assert not box.delete(lost)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailbox_query import MAX_TERMS, BadQuery, conditions_of
 from infrastructure.local.sink.mailbox_rows import Details, matches_line
 from tests.unit.linear_time import assert_linear
@@ -27,7 +27,7 @@ class Searched:
     """A mailbox with three messages; a search returns the first letters of their subjects."""
 
     def __init__(self, root: Path) -> None:
-        self.box = Mailbox(root)
+        self.box = SinkMailbox(root)
         add = self.box.add
         bill = add("verp@x.test", "ann@b.test", message("Shop <shop@a.test>", "Bill of May"))
         offer = add("verp@x.test", "ben@c.test", message("Shop <shop@a.test>", "Offer"))
@@ -135,7 +135,7 @@ def test_no_pattern_takes_long() -> None:
 
 
 def test_a_message_without_details_is_in_no_search_that_needs_them(tmp_path: Path) -> None:
-    box = Mailbox(tmp_path)
+    box = SinkMailbox(tmp_path)
     box.add("", "ann@b.test", message("a@a.test", "Hello"))
     assert box.index.search(conditions_of("hello"), 10) == []
     assert len(box.index.search(conditions_of("subject:hello"), 10)) == 1

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from infrastructure.local.sink.behaviours import Deferrals
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
-from infrastructure.local.sink.smtp_session import Envelope
+from infrastructure.local.sink.smtp_session import SinkEnvelope
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
 
 ROOT = Path(__file__).parents[5]
@@ -136,8 +136,8 @@ def test_a_mailbox_that_cannot_be_written_causes_a_temporary_failure(
 
 
 def test_a_sink_stores_a_message_without_its_server(tmp_path: Path) -> None:
-    mailbox = Mailbox(tmp_path)
-    reply = asyncio.run(Sink(mailbox).receive(Envelope("a@a.test", ["b@b.test"], message())))
+    mailbox = SinkMailbox(tmp_path)
+    reply = asyncio.run(Sink(mailbox).receive(SinkEnvelope("a@a.test", ["b@b.test"], message())))
     assert reply == f"250 2.0.0 Ok: stored as {mailbox.list()[0]['id']}"
 
 
@@ -173,7 +173,7 @@ def test_the_process_stores_mail_and_stops_cleanly(tmp_path: Path, number: signa
         assert (process.returncode, errors) == (0, "")
         assert client.getreply()[0] == 421
         client.close()
-    assert len(Mailbox(tmp_path / "mail").list()) == 2
+    assert len(SinkMailbox(tmp_path / "mail").list()) == 2
 
 
 def test_the_default_options_are_those_of_the_run_contract() -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infrastructure.local.sink import smtp_session
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import CHUNK, SmtpSession
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
@@ -199,7 +199,7 @@ async def whole_session(data: bytes, tmp_path: Path) -> Wire:
     reader, wire = asyncio.StreamReader(limit=CHUNK), Wire()
     reader.feed_data(data)
     reader.feed_eof()
-    sink = Sink(Mailbox(tmp_path))
+    sink = Sink(SinkMailbox(tmp_path))
     session = SmtpSession(
         reader,
         wire,  # type: ignore[arg-type]
