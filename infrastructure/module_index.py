@@ -37,7 +37,8 @@ def page() -> str:
     return _PAGE + _lists() + "\n"
 
 
-def _modules(folder: str) -> list[Path]:
+def modules(folder: str) -> list[Path]:
+    """Return the modules of a folder that are listed, folder by folder."""
     paths = [path for kind in ("*.py", "*.js") for path in (ROOT / folder).rglob(kind)]
     named = [path for path in paths if path.name != "__init__.py" and not _is_left_out(path)]
     return sorted(named, key=lambda path: (path.parent, path.name))
@@ -48,9 +49,9 @@ def _is_left_out(path: Path) -> bool:
 
 
 def _lists() -> str:
-    modules = [path for folder in FOLDERS for path in _modules(folder)]
+    paths_of_all = [path for folder in FOLDERS for path in modules(folder)]
     lists = []
-    for folder, paths in groupby(modules, key=lambda path: path.parent):
+    for folder, paths in groupby(paths_of_all, key=lambda path: path.parent):
         name = folder.relative_to(ROOT).as_posix()
         about = folder / "__init__.py"
         text = purpose_of(about) if about.exists() else ""

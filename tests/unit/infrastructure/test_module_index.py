@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infrastructure import module_index
-from infrastructure.module_index import index_of_modules, purpose_of
+from infrastructure.module_index import modules, page, purpose_of
 
 
 def test_each_module_is_listed_with_its_first_sentence(
@@ -17,12 +17,19 @@ def test_each_module_is_listed_with_its_first_sentence(
     (package / "__init__.py").write_text('"""Things that people keep. Spec 2."""\n')
     (package / "store.py").write_text('"""Keep ``things``\nfor a day.\n\nMore text.\n"""\n')
     (package / "model.py").write_text("")
+    (tmp_path / "console").mkdir()
+    (tmp_path / "console" / "app.js").write_text("// Start the\n// console.\nimport x;\n// Later\n")
     monkeypatch.setattr(module_index, "ROOT", tmp_path)
-    assert index_of_modules().splitlines() == [
+    _, _, *lines = page().splitlines()
+    assert lines[-8:] == [
         "**`chalicelib/things/`**: Things that people keep. Spec 2",
         "",
         "- `model.py`: ",
         "- `store.py`: Keep `things` for a day",
+        "",
+        "**`console/`**",
+        "",
+        "- `app.js`: Start the console",
     ]
 
 
@@ -31,7 +38,7 @@ def test_every_module_says_what_it_does() -> None:
     silent = [
         path.relative_to(root).as_posix()
         for folder in module_index.FOLDERS
-        for path in (root / folder).rglob("*.py")
-        if path.name != "__init__.py" and not purpose_of(path)
+        for path in modules(folder)
+        if not purpose_of(path)
     ]
     assert silent == []
