@@ -1,4 +1,4 @@
-"""Tell the relay's figures to Prometheus: ``GET /metrics`` at ``RELAY_METRICS_PORT``."""
+"""Show the relay's figures to Prometheus: ``GET /metrics`` at ``RELAY_METRICS_PORT``."""
 
 from __future__ import annotations
 

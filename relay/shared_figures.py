@@ -1,4 +1,4 @@
-"""Share the figures of all processes of a relay, so that one of them can tell the sums.
+"""Share the figures of all processes of a relay, so that one of them can show the sums.
 
 The figures lie in memory that processes share if they are forked after it is made. Each process
 writes its own; one that takes the place of another goes on from the other's figures, so a sum never

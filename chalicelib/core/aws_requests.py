@@ -157,7 +157,7 @@ class PreparedRequests:
         self._operations[name] = _Operation(pool, shared, f"{region}/{service}/aws4_request")
 
     def _pay_back_quota(self, name: str, response: Response, parsed: Json) -> None:
-        """Tell botocore of a success: only those give back what failures took from its quota."""
+        """Report a success to botocore: only those give back what failures took from its quota."""
         self._quota_lacks -= 1
         service = self._client.meta.service_model.service_id.hyphenize()
         self._client.meta.events.emit(

@@ -62,7 +62,7 @@ class CombinedCalls(Generic[T]):
             raise current.error
 
     def leave(self) -> None:
-        """Tell that a member will not call."""
+        """Note that a member will not call."""
         with self._changed:
             self._absent -= 1
             self._changed.notify_all()

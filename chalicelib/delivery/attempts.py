@@ -33,8 +33,8 @@ from chalicelib.delivery.transports import OutboundMessage
 
 _COMMIT_SECONDS = 0.25
 
-#: What was generated is told without the outcomes if these take longer than this: events further
-#: apart would share no block (``events.event_blocks``)
+#: After this time the events of generation are emitted before the outcomes: they would not share a
+#: block of events with them anyway (``events.event_blocks``)
 SLOW_SECONDS = 5.0
 
 #: A message that missed its time by more than this waits for another one

@@ -51,7 +51,7 @@ class DeliveryResults:
 
 
 def injections_of(batch: DeliveryBatch) -> list[Event]:
-    """Return the events that tell of the messages' generation, unless events of them have before.
+    """Return the events of the messages' generation, unless they were emitted before.
 
     They are stored and counted together with those of the first attempt, which costs less.
     """
@@ -124,7 +124,7 @@ def _continuation(
 
 
 def holds_of(batch: DeliveryBatch, departures: Departures) -> list[Event]:
-    """Return the events of messages that wait for long, unless they have been told before."""
+    """Return the events of messages that wait for long, unless they were emitted before."""
     if batch.paths:
         return []
     by_path = {hold.path: hold for hold in departures.holds.values()}

@@ -125,7 +125,7 @@ def _shape(
 def _of_one_unit(holds: dict[int, PathHold]) -> dict[int, PathHold]:
     """Let all holds last if one does.
 
-    The unit waits for the paths that its events have told of. A path that is left out would wait
+    The unit waits for the paths that its events name. A path that is left out would wait
     for the others, however soon it is free.
     """
     if len({hold.lasts for hold in holds.values()}) < 2:

@@ -21,7 +21,7 @@ status that the RFCs give it, and `[internal]` before its text:
     454  class 20  Retry   TLS (or a way to log in) is required and not offered
     454  class 20  Retry   the hosts or their certificates break the domain's MTA-STS policy, or do
                            not match their TLSA records
-    451  class 21  Retry   it cannot be told whether the hosts have TLSA records
+    451  class 21  Retry   it is unknown whether the hosts have TLSA records
     451  class 70  Retry   no connection became free in time, or a fault of this service ended
                            the attempt, or the IP pool has no sending IP
     451  class 21  Retry   the DNS did not answer

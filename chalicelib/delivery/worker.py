@@ -54,7 +54,7 @@ _PAUSE_SECONDS = 0.5
 class NotAttempted(Exception):
     """No message of the unit could be attempted; it is to be tried after ``delay`` seconds.
 
-    ``paths`` are those for which its messages wait, as their events have told. ``sending_ips`` are
+    ``paths`` are those for which its messages wait; their events are emitted. ``sending_ips`` are
     those that were chosen for them, by recipient index. ``is_held`` says that they wait for the
     limits of their providers.
     """
@@ -169,7 +169,7 @@ def _deliver(
             try:
                 stream.emit(injections)
             except Exception:  # they are reported with the outcomes
-                _log.exception("unit %s: what was generated is told later", batch.unit)
+                _log.exception("unit %s: the events of generation are emitted later", batch.unit)
             else:
                 injections.clear()
 
@@ -266,7 +266,7 @@ def _take_over(unit: WorkUnit, journal: Journal, commits: UnitCommits) -> None:
 def _hold_back(
     batch: DeliveryBatch, planned: Departures, reports: Reports, injections: list[Event]
 ) -> None:
-    """Tell of messages that wait for long, once, if this is the first time that they have to."""
+    """Emit the events of messages that wait for long, once: when they wait for the first time."""
     if events := delivery_results.holds_of(batch, planned):
         backlogs.remember(batch, batch.unit, planned)
         reports.emit([*injections, *events])
@@ -281,8 +281,16 @@ def _give_up(
         raise commits.failure
     work_units.release(batch.unit, holder.lease)
     delay = settings().delivery_lease / _WAITS if commits.failure else planned.seconds
+    _log.info("unit %s waits for %.0f s: %s", batch.unit, delay, _reason(commits, planned))
     paths = batch.paths or planned.paths
     raise NotAttempted(delay, paths, planned.sending_ips, is_held=bool(planned.holds))
+
+
+def _reason(commits: UnitCommits, planned: Departures) -> str:
+    """Return why no message of a unit was attempted, each reason once."""
+    if commits.failure:
+        return f"no outcome could be recorded ({commits.failure})"
+    return "; ".join(dict.fromkeys(hold.reason for hold in planned.holds.values())) or "no time"
 
 
 def _report(
@@ -320,4 +328,12 @@ def _report(
 def _queue_rest(rest: Sequence[Rest]) -> None:
     """Queue the batches that are still to be delivered."""
     for each in rest:
+        _log.info(
+            "unit %s: %d messages go on in %.0f s, at attempt %d%s",
+            each.batch.unit,
+            len(each.batch.messages),
+            each.delay,
+            each.batch.attempt,
+            f", by container {each.container}" if each.container else "",
+        )
         delivery_batch.queue(each.batch, each.container, delay=each.delay, is_held=each.is_held)

@@ -36,7 +36,7 @@ _MOST_NAMES = 100
 """Names of a report that are looked up."""
 
 _MOST_PROBLEMS = 5
-"""Reasons that are told of a message without a readable report."""
+"""Reasons that are logged of a message without a readable report."""
 
 # The time that dkimpy takes for blanks in a row grows with the square of their number. Reports have
 # none: they are encoded, beside a few words.

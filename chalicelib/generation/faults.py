@@ -15,7 +15,7 @@ class RenderFault(Exception):
 
 
 class NotGenerated(Exception):
-    """There is no message; ``event`` tells the account why."""
+    """There is no message; ``event`` says why."""
 
     def __init__(self, event: Event) -> None:
         super().__init__(event["reason"])

@@ -1,4 +1,4 @@
-"""Tell observers of events that were recorded. There is none on AWS; the local runtime adds one."""
+"""Pass recorded events to observers. There is none on AWS; the local runtime adds one."""
 
 from __future__ import annotations
 

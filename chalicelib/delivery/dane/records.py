@@ -59,7 +59,7 @@ class HostRecords:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It cannot be told whether a host has records: nothing may be sent to it (RFC 7672 2.1.1)."""
+    """It is unknown whether a host has records: nothing may be sent to it (RFC 7672 2.1.1)."""
 
     reason: str
 
@@ -69,7 +69,7 @@ class DomainRecords:
     """What is published about the mail hosts of a domain.
 
     ``hosts`` has ``None`` for a host without records, and is empty for a domain that is not signed.
-    Nothing can be told of hosts that it does not name.
+    Nothing is known of hosts that it does not name.
     """
 
     hosts: Mapping[str, HostRecords | Unknown | None] = field(default_factory=dict)

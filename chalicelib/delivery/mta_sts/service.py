@@ -37,7 +37,7 @@ _cache: dict[str, tuple[float, Policy | PolicyUnavailable | None]] = {}
 
 
 class _Failed(Exception):
-    """A policy is announced and ``unavailable``; ``None``: it cannot be told whether one is."""
+    """A policy is announced and ``unavailable``; ``None``: it is unknown whether one is."""
 
     def __init__(self, unavailable: PolicyUnavailable | None = None) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ _SMALL_SENDS = "small"
 class PathHold:
     """Why messages cannot leave now, and the seconds until their unit is tried again.
 
-    ``lasts`` tells whether that is long enough to tell the sender.
+    If it ``lasts``, the messages get a ``delay`` event.
     """
 
     path: str

@@ -1,14 +1,28 @@
 """Send each message to the mail host of its recipient's domain: the `mx` transport.
 
-Hosts are tried in turn until one opens a session (RFC 5321 5.1). A host that cannot be reached or
-that refuses the session is passed over. The message fails only if all hosts that were tried refuse
-with a 5xx; its outcome is the reply of the best of them. Once a host has opened a session, its
-reply to the message counts, and no other host is tried.
+One attempt, with the sections of RFC 5321 where no other RFC is named:
 
-TLS is opportunistic by default and the certificate is not checked, as RFC 7435 describes for hosts
-that are only known from the DNS. Where a domain's MTA-STS policy is enforced (RFC 8461), only hosts
-that it names count, with TLS and a valid certificate; a message waits until one of them has both.
-Where a host has signed TLSA records (DANE, RFC 7672), they take the place of trusted authorities.
+1. Learn what the recipient's domain demands of its hosts: its MTA-STS policy (RFC 8461) and its
+   signed TLSA records (RFC 7672). What cannot be learned, because the DNS or the policy's host is
+   silent, holds the message back where an attacker could gain by it (`_Demands`).
+2. Take an idle session with the same hosts, source address, EHLO name and demands, if there is
+   one (`session_pool`). Sessions under a policy serve one domain only.
+3. Else look up the hosts by preference, those of equal preference in random order (5.1; without
+   an MX record the domain itself, and none for a null MX, RFC 7505: `mx_hosts`), and their
+   addresses of the family that the source address has.
+4. Leave out hosts that an enforced policy does not name (RFC 8461 4.1), and addresses that are
+   not public.
+5. Try the addresses in turn, at most ``MOST_ADDRESSES`` (5.1), until one opens a session:
+   greeting (3.1), EHLO (4.1.1.1), STARTTLS if it is offered (RFC 3207), EHLO again. TLS is
+   opportunistic and the certificate not checked (RFC 7435), unless the domain demands both: then
+   a host without them is passed over. So is one that cannot be reached, or refuses the session.
+6. If none opens a session: the message waits if any failure was temporary (4.5.4.1). It fails
+   only if all hosts that were tried refused with a 5xx; its outcome is the reply of the best of
+   them.
+7. On the session: MAIL, RCPT, DATA (3.3), and the final dot under the commit lock. From here the
+   reply of this host counts, whatever it is (4.2.1: 4xx waits, 5xx fails), and no other host is
+   tried.
+8. The session goes back to the pool, unless its hosts have changed meanwhile.
 """
 
 from __future__ import annotations
@@ -63,11 +77,11 @@ PolicyOf = Callable[[str], Policy | PolicyUnavailable | None]
 
 
 def no_policy(_: str) -> None:
-    """Tell that no domain has a policy, for a transport that does without MTA-STS."""
+    """Return that no domain has a policy, for a transport that does without MTA-STS."""
 
 
 def no_records(_: str) -> DomainRecords:
-    """Tell that nothing is published, for a transport that does without DANE."""
+    """Return that nothing is published, for a transport that does without DANE."""
     return NOTHING
 
 
@@ -76,15 +90,15 @@ def ignore(_: SessionResult) -> None:
 
 
 class _UnknownRecords(SessionFailed):
-    """It cannot be told whether a host has TLSA records."""
+    """It is unknown whether a host has TLSA records."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Demands:
     """What the recipient's domain demands of its hosts, by MTA-STS and by DANE.
 
-    Of a policy that is not enforced nothing is demanded. ``is_reported`` says that TLS reports tell
-    of the sessions: those that carry such reports would always make another one.
+    Of a policy that is not enforced nothing is demanded. ``is_reported`` says whether TLS reports
+    count the sessions: those that carry such reports would always make another one.
     """
 
     domain: str
@@ -203,7 +217,10 @@ class MxTransport:
         self._pool.close()
 
     def _connect(self, hosts: Sequence[str], key: SessionKey, demands: _Demands) -> SmtpSession:
-        """Return a session with the best host that opens one and does what its domain demands."""
+        """Return a session with the best host that opens one and does what its domain demands.
+
+        RFC 5321 5.1: the addresses are tried in order until a delivery attempt succeeds.
+        """
         failures: list[SessionFailed] = []
         candidates = self._candidates(hosts, key.source_address, demands)
         for host, address in islice(candidates, MOST_ADDRESSES):
@@ -288,7 +305,10 @@ def _explained(failure: TlsFailed, options: SessionOptions, domain: str) -> Sess
 
 
 def _failure_of(failures: Sequence[SessionFailed]) -> SessionFailed:
-    """Return the outcome for the message when all hosts that were tried (at least one) failed."""
+    """Return the outcome for the message when all hosts that were tried (at least one) failed.
+
+    RFC 5321 4.5.4.1: what failed for now is tried again. Of refusals the best host's counts.
+    """
     temporary = [failure for failure in failures if not _is_final(failure)]
     if temporary:
         return temporary[-1]
