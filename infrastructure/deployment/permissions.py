@@ -1,26 +1,25 @@
-"""Write the IAM policy of each function and of the relay from what their code uses.
+"""Write the IAM policy of each function and of the containers from what they use.
 
-`infrastructure.deployment.code_access` reads that from the code. Nothing may scan, make or remove a
-table or a queue.
+`infrastructure.deployment.function_access` states it. Nothing may scan, make or remove a table or a
+queue.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from chalicelib.delivery import delivery_queues
-from infrastructure.deployment.code_access import Access, access_of, access_of_folder
+from infrastructure.deployment.function_access import (
+    DELIVERY_CONTAINER,
+    FUNCTIONS,
+    RELAY,
+    TARGET_ACTIONS,
+    Access,
+)
 from infrastructure.deployment.functions import Function
 
 Json = dict[str, Any]
-
-#: Permissions for what ``EVENT_TARGETS`` names; the service's own queues come by their names
-_TARGET_ACTIONS = frozenset(
-    (
-        *("events:PutEvents", "firehose:PutRecordBatch", "kinesis:PutRecords", "sns:Publish"),
-        *("sqs:GetQueueUrl", "sqs:SendMessage"),
-    )
-)
 
 _TABLE_ACTIONS = [
     "dynamodb:BatchGetItem",
@@ -43,7 +42,7 @@ _CONSUME_ACTIONS = [
 
 def statements(function: Function, resources: Json) -> list[Json]:
     """Return the statements of the function's policy over the template's ``resources``."""
-    allowed = [_logs(function), *_uses(access_of(function), resources)]
+    allowed = [_logs(function), *_uses(FUNCTIONS[function.name], resources)]
     if function.queue:
         queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
         allowed.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
@@ -52,13 +51,13 @@ def statements(function: Function, resources: Json) -> list[Json]:
 
 def target_statement(function: Function) -> Json | None:
     """Return the statement about the targets of events, for a stage that has some."""
-    actions = sorted(access_of(function).actions & _TARGET_ACTIONS)
+    actions = sorted(FUNCTIONS[function.name].actions.intersection(TARGET_ACTIONS))
     return _allow(actions, {"Fn::Split": [",", {"Ref": "EventTargets"}]}) if actions else None
 
 
 def relay_statements(resources: Json) -> list[Json]:
     """Return the statements of the policy of the relay's container."""
-    return _uses(access_of_folder("relay"), resources)
+    return _uses(RELAY, resources)
 
 
 def delivery_container_statements(resources: Json) -> list[Json]:
@@ -71,9 +70,7 @@ def delivery_container_statements(resources: Json) -> list[Json]:
         f"{delivery_queues.OF_CONTAINERS}*",
     )
     consumed = [_queue_arn(name, queues) for name in names]
-    access = access_of_folder("outbound")
-    access.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
-    return [*_uses(access, resources), _allow(_CONSUME_ACTIONS, consumed)]
+    return [*_uses(DELIVERY_CONTAINER, resources), _allow(_CONSUME_ACTIONS, consumed)]
 
 
 def _uses(used: Access, resources: Json) -> list[Json]:
@@ -88,8 +85,8 @@ def _uses(used: Access, resources: Json) -> list[Json]:
             if "GlobalSecondaryIndexes" in resources[tables[name]]["Properties"]
         ]
         allowed.append(_allow(_TABLE_ACTIONS, arns + indexes))
-    if used.sends_to:
-        arns = [_queue_arn(name, queues) for name in sorted(used.sends_to)]
+    if used.queues:
+        arns = [_queue_arn(name, queues) for name in sorted(used.queues)]
         allowed.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
     allowed += _bucket(used.actions) + _key(used.actions)
     if mail := sorted(action for action in used.actions if action.startswith("ses:")):
@@ -111,7 +108,7 @@ def _logs(function: Function) -> Json:
     return _allow(["logs:CreateLogStream", "logs:PutLogEvents"], [arn])
 
 
-def _bucket(actions: set[str]) -> list[Json]:
+def _bucket(actions: Collection[str]) -> list[Json]:
     objects = sorted(action for action in actions if action.startswith("s3:"))
     if not objects:
         return []
@@ -122,7 +119,7 @@ def _bucket(actions: set[str]) -> list[Json]:
     return allowed
 
 
-def _key(actions: set[str]) -> list[Json]:
+def _key(actions: Collection[str]) -> list[Json]:
     used = sorted(action for action in actions if action.startswith("kms:"))
     return [_allow(used, [_sub("${SealingKey.Arn}")])] if used else []
 

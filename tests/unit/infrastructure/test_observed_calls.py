@@ -68,14 +68,6 @@ for name, function in FUNCTIONS.items():
         POLICIES[name].append(of_targets)
 POLICIES[RELAY] = relay_statements(RESOURCES)
 
-# Tables of a policy that the function does not use, because only other code of its modules does
-NOT_USED = {
-    "decide_ab_tests": {"messages"},
-    "generation": {"events"},  # the function of small sends records events itself
-    "start_transmissions": {"messages", "transmissions"},
-    "webhook_events": {"config"},
-}
-
 DOMAIN = "observed.test"
 HOUR = 3_600_000
 # Payloads go through the bucket whenever possible, and nothing waits
@@ -410,7 +402,7 @@ def test_every_table_that_a_policy_allows_is_used(
     name: str, observed: dict[str, set[Permission]]
 ) -> None:
     may_use = tables(allowed(POLICIES[name], RESOURCES))
-    assert may_use - tables(observed.get(name, set())) == NOT_USED.get(name, set())
+    assert may_use - tables(observed.get(name, set())) == set()
 
 
 def test_covers_denies_what_the_policy_does_not_allow() -> None:

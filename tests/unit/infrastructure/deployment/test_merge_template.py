@@ -145,13 +145,13 @@ def test_a_failed_call_of_a_schedule_is_not_retried() -> None:
 
 
 def test_a_function_with_the_name_of_a_resource_is_refused() -> None:
-    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], name="bucket", logical_id="Bucket")
+    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], logical_id="Bucket")
     with pytest.raises(ValueError, match="Bucket is both a function and a resource"):
         merge_template([*FUNCTIONS, clash])
 
 
 def test_a_function_with_the_name_of_a_parameter_is_refused() -> None:
-    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], name="tracing", logical_id="Tracing")
+    clash = replace(of_kind(FunctionKind.SCHEDULE)[0], logical_id="Tracing")
     with pytest.raises(ValueError, match="Tracing is both a parameter and a resource"):
         merge_template([*FUNCTIONS, clash])
 
