@@ -44,7 +44,7 @@ def send_small_batch(event: Json) -> Json:
 def kind_of(head: Json) -> str:
     """Return the kind of a message.
 
-    The first version queued messages without one; their other keys tell the kind.
+    Version 0.1.0 queued messages without one; their other keys say it (goes with 0.3.0).
     """
     if "kind" in head:
         return head["kind"]

@@ -95,7 +95,8 @@ def spelling(email: str) -> str:
 def spellings(email: str) -> list[str]:
     """Return the one spelling of an address, then others under which version 0.1.0 stored it.
 
-    That kept addresses in lower case, and domains as they were typed.
+    That kept addresses in lower case, and domains as they were typed (stays: suppression lists are
+    not rewritten).
     """
     local, at, domain = spelling(email).rpartition("@")
     readable = f"{local}{at}{domain_names.in_u_labels(domain)}"

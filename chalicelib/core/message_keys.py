@@ -3,7 +3,7 @@
 A partition takes 1,000 write units a second, and a message takes more than one. So each hundred
 recipients of a transmission have a partition of their own. The first hundred are in the
 transmission's own partition, where a small one has everything; so are all of a transmission that
-was accepted before data was spread, which its id tells.
+version 0.1.0 accepted, which its id says (goes with 0.3.0).
 """
 
 from __future__ import annotations

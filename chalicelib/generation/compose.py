@@ -91,7 +91,8 @@ def _to_header(recipient: Mapping[str, str]) -> bytes:
     """Return the To header (spec 2.1): ``header_to`` stands in for the real address.
 
     The name belongs to an address without one. Those in a list have their own, or none. Lists that
-    an older version stored may have a ``header_to`` without addresses, which does not count.
+    version 0.1.0 stored may have a ``header_to`` without addresses, which does not count (stays:
+    lists are not rewritten).
     """
     visible, name = recipient.get("header_to"), recipient.get("name")
     mailboxes = read_mailboxes(visible) if visible else []

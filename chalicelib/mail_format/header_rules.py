@@ -52,7 +52,7 @@ def repeated(names: Iterable[str]) -> Iterator[str]:
 def senders_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that a sender may write, each as often as a message may have it.
 
-    Content that was stored by an older version may have others.
+    Content that version 0.1.0 stored may have others (stays: templates are not rewritten).
     """
     surplus = set(repeated(headers))
     return {

@@ -57,7 +57,7 @@ class Dimension(NamedTuple):
         """Return the form of a value that is counted, and any other that parts are looked for in.
 
         A domain is found by a part of what people read, too. A value may be as version 0.1.0
-        counted it.
+        counted it, which is kept for six months (goes with the first version after them).
         """
         if not self.is_domain or (value.isascii() and _A_LABEL not in value):
             return (value,)

@@ -104,7 +104,7 @@ def _keys(filter: Filter, position: int) -> Sequence[str] | None:
     values = filter.only(position)
     if values is None:
         return None
-    # Counters of version 0.1.0 have domains as they were typed
+    # Counters of version 0.1.0 have domains as they were typed (see `Dimension.forms`)
     return sorted({form for value in values for form in DIMENSIONS[position].forms(value)})
 
 

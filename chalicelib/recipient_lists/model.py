@@ -26,7 +26,7 @@ class RecipientList:
     ``parts`` the number of stored parts (:data:`PART_RECIPIENTS` recipients in each but the last).
     ``revision`` changes with every change of the record (stored as ``stamp``).
     ``identity`` tells the list from a later one with the same id; a list of version 0.1.0 has an
-    empty one.
+    empty one (stays: lists are not rewritten).
     """
 
     account_id: int

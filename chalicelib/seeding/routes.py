@@ -98,7 +98,7 @@ def update_options(request: Request) -> Reply:
 
 
 def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
-    # Version 0.1.0 counted a campaign by the domain as it was typed
+    # Version 0.1.0 counted a campaign by the domain as it was typed (goes with 0.3.0)
     own = (
         counters.get(scope.account_id, Campaign(scope.owner, campaign_id, form))
         for form in dict.fromkeys((domain, in_u_labels(domain)))

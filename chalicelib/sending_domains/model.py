@@ -45,8 +45,8 @@ class DomainStatus:
 class MailedToken:
     """The token of the last verification mail to a mailbox: its SHA-256, and when it expires.
 
-    ``local_part`` is that of the mailbox, unless its kind says it. Older versions did not store it:
-    for their tokens it is the domain's ``verification_mailbox``.
+    ``local_part`` is that of the mailbox, unless its kind says it. Version 0.1.0 did not store
+    it: for its tokens it is the domain's ``verification_mailbox`` (goes with 0.3.0).
     """
 
     digest: str

@@ -116,7 +116,7 @@ def change(
 def from_item(item: Item) -> Subaccount:
     """Return the subaccount that an item of the table holds.
 
-    Items of earlier versions have no ``compliance_status``.
+    Items of version 0.1.0 have no ``compliance_status`` (stays: subaccounts are not rewritten).
     """
     fields = {name: item[key] for name, key in _ATTRIBUTES.items() if key in item}
     return Subaccount(**fields)

@@ -26,7 +26,8 @@ LONGEST_TEXT = 1024
 class TemplateVersion:
     """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds.
 
-    ``snippets`` are the ids that the content names literally. Older versions did not store them.
+    ``snippets`` are the ids that the content names literally. Version 0.1.0 did not store them
+    (stays: templates are not rewritten).
     """
 
     published: bool

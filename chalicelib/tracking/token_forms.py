@@ -89,7 +89,7 @@ def _packed_start(start: str, name: str, unsubscribes: bool, amp: bool) -> bytes
 def unpack_link(data: bytes, kind: str) -> Link:
     """Return the link that :func:`pack_link` encoded, for a URL of this kind.
 
-    Links of mail that was sent by earlier versions have a target in one piece.
+    Links of mail that version 0.1.0 sent have a target in one piece (stays: people keep mail).
     """
     flags, body, end = data[0], data[1:], b""
     if flags & _DIVIDED:

@@ -41,12 +41,13 @@ class Transmission:
     template. ``options`` are the client's until resolved, then those in force; ``defaults`` are the
     account's choices at acceptance. ``start_ms`` is 0 unless the transmission was scheduled.
     ``requested`` keeps what resolving replaces, as the client sent it: ``options``, and the
-    ``content`` that names a template or an A/B test. Older versions did not store it.
+    ``content`` that names a template or an A/B test. Version 0.1.0 did not store it
+    (goes with 0.3.0).
     ``shares_template``: a subaccount sends a template that the primary account shares.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
     ``leases`` names the stored template and list on which the transmission has leases.
     ``counts_at_acceptance``: its recipients counted in the account's usage when it was accepted, as
-    older versions always did; otherwise the first event of each recipient counts.
+    in version 0.1.0 always (goes with 0.3.0); otherwise the first event of each recipient counts.
     """
 
     id: str

@@ -100,7 +100,7 @@ class _Senders:
             for template_id in _templates(transmission):
                 yield self._of_template(transmission.scope, template_id, draft)
         except ServiceError:
-            return  # an earlier version accepted it, or its test is gone; the start refuses it
+            return  # its test is gone, or version 0.1.0 accepted it; the start refuses it
 
 
 def _templates(transmission: Transmission) -> list[str]:

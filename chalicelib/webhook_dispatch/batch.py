@@ -28,8 +28,8 @@ class BatchHead:
 
     ``attempts`` counts failed posts, ``waits`` how often the batch was postponed since the last of
     them, ``round`` the redeliveries that were requested, and ``earlier_attempts`` the failed posts
-    of the rounds before. Only messages of an earlier version have a ``not_before``: delays are no
-    part of the head any more.
+    of the rounds before. Only messages of version 0.1.0 have a ``not_before`` (goes with 0.3.0):
+    delays are no part of the head any more.
     """
 
     account_id: int

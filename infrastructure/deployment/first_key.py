@@ -35,7 +35,7 @@ def ensure(environment: Mapping[str, str], api_key: str) -> str | None:
 
 
 def main() -> None:
-    """Make the first start if it was not made, else store what an earlier version did not."""
+    """Make the first start if it was not made, else store what version 0.1.0 did not (0.3.0)."""
     api_key = os.environ.get("API_KEY", "")
     if accounts.get(ACCOUNT_ID) is not None and (not api_key or api_keys.get(key_id(api_key))):
         ensure_sample_template()

@@ -50,8 +50,9 @@ def get(account_id: int) -> tuple[UsageWindow, int]:
 
 
 def gather(account_id: int) -> bool:
-    """Add the counters that an account had before there were shares to its counter.
+    """Add the counters that an account had in version 0.1.0 to its counter.
 
+    That happens when the account gets limits, so it stays.
     Returns ``False`` if it has none.
     """
 

@@ -5,8 +5,8 @@ Access patterns of ``config``:
 - the counter of an account → ``usage#<account>#0`` / ``usage``
 - a share of an account's recipients → ``usage#<account>#share#<number>`` / ``usage``
 
-Accounts without limits had sixteen counters, ``usage#<account>#1`` and so on, before there were
-shares. They are added to the counter when the account has limits (``usage.gather``).
+In version 0.1.0, accounts without limits had sixteen counters, ``usage#<account>#1`` and so on.
+They are added to the counter when the account gets limits (``usage.gather``; stays).
 
 Each write is on the condition that its item is as it was read.
 """
@@ -114,7 +114,7 @@ def removal(key: Key, seen: UsageWindow) -> Write:
 
 
 def read_all(account_id: int, *also: Key) -> dict[Key, Item]:
-    """Return the counter and those that accounts without limits had before there were shares."""
+    """Return the counter and those that accounts without limits had in version 0.1.0."""
     keys = [(f"usage#{account_id}#{number}", "usage") for number in range(_OLD_COUNTERS)]
     items = config.get_all([*keys, *also], consistent=True)
     return {(item["pk"], item["sk"]): item for item in items}

@@ -61,7 +61,7 @@ class WorkUnit:
 
     @property
     def as_chunk(self) -> WorkUnit:
-        """Return the unit that an earlier version made of the only message."""
+        """Return the unit that version 0.1.0 made of the only message (goes with 0.3.0)."""
         return WorkUnit(self.transmission_id, "0")
 
     @property

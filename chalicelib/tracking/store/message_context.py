@@ -43,7 +43,7 @@ _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 class Context(NamedTuple):
     """The context of one message: its event fields, and the work unit that it was generated in.
 
-    ``unit`` is the unit's name, empty if version 0.1.0 stored the context.
+    ``unit`` is the unit's name, empty if version 0.1.0 stored the context (goes with 0.3.0).
     """
 
     fields: Event

@@ -29,7 +29,7 @@ _PREFIX = "batch#"
 _INLINE_BYTES = 4000
 _FIELDS = tuple(WebhookBatch.__slots__)
 _CHANGING_FIELDS = tuple(name for name in _FIELDS if name not in ("webhook_id", "batch_id"))
-#: Fields that are stored only if they hold something, and that earlier versions did not have
+#: Fields that are stored only if they hold something; version 0.1.0 did not have them
 _OPTIONAL_FIELDS = ("answer", "earlier")
 
 

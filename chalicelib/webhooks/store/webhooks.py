@@ -7,8 +7,8 @@ Access patterns of ``config``:
 
 Every write is conditional on the webhook's revision (attribute ``version``). A deleted webhook is
 hidden but stored until the batches queued for it are out (``_KEPT``): they go to its target.
-A webhook of an earlier version has no ``subaccount_id``: it belongs to the part of the account that
-is its source.
+A webhook of version 0.1.0 has no ``subaccount_id``: it belongs to the part of the account that is
+its source (stays: webhooks are not rewritten).
 """
 
 from __future__ import annotations

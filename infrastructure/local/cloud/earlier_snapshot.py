@@ -1,4 +1,6 @@
-"""Read the state that an earlier version kept: a directory with one JSON file for each service.
+"""Read the state that version 0.1.0 kept: a directory with one JSON file for each service.
+
+This module goes with 0.3.0: a start of 0.2.0 rewrites the state.
 
 ``current`` is a symbolic link to it. Items and messages are inside the tables and queues there.
 """

@@ -20,7 +20,7 @@ from pathlib import Path
 
 LOG_KIND = b"PFREDO1\n"
 BASE_KIND = b"PFBASE2\n"
-# Of earlier versions: a base whose records are changes, like those of a log
+# Of version 0.1.0: a base whose records are changes, like those of a log (goes with 0.3.0)
 EARLIER_BASE_KIND = b"PFBASE1\n"
 
 _HEADER = struct.Struct("<8sQ")
