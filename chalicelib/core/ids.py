@@ -15,8 +15,8 @@ from chalicelib.core import clock
 
 _EPOCH_MS = 1_577_836_800_000  # 2020-01-01
 #: Ids from here on are of transmissions whose data is spread over partitions. In version 0.1.0 ids
-#: began at 0, and what is stored under those is in one partition (stays: mail names these ids). Keeps
-#: ids at 18 digits until 2042.
+#: began at 0, and what is stored under those is in one partition (stays: mail names these ids).
+#: Keeps ids at 18 digits until 2042.
 _SPREAD_FROM = 3 * 10**17
 _MESSAGE_ID = re.compile(r"[0-9a-f]{24}")
 

@@ -52,8 +52,7 @@ def get(account_id: int) -> tuple[UsageWindow, int]:
 def gather(account_id: int) -> bool:
     """Add the counters that an account had in version 0.1.0 to its counter.
 
-    That happens when the account gets limits, so it stays.
-    Returns ``False`` if it has none.
+    That happens when the account gets limits, so it stays. Returns ``False`` if it has none.
     """
 
     def attempt() -> bool:
