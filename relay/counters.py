@@ -100,7 +100,7 @@ class Counters(Totals):
 
 
 def _record(message: str, **details: object) -> None:
-    logger.info(message, extra={"fields": details})
+    logger.info(message, extra=details)
 
 
 def _metric(name: str) -> str:

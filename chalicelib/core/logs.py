@@ -1,12 +1,12 @@
 """Write structured logs: one JSON object a line, with the ids of the current work.
 
-Modules log with the standard library. :func:`configure` sets the format of the root logger, and
-:func:`bound` adds ids to every line of a block (``request_id``, ``account_id``,
-``transmission_id``, ...). The other keys have the names of Powertools' Logger, so that queries
-written for it work. Powertools itself is not used: its Logger and Metrics add 5 ms and 40 modules
-to a cold start, and would still need the code below.
+Modules log with the standard library. :func:`configure` gives the root logger the handler of
+Powertools' Logger, and :func:`bound` adds ids to every line of a block (``request_id``,
+``account_id``, ``transmission_id``, ...).
 
-:func:`measured` logs a line that CloudWatch reads metrics from (the embedded metric format).
+:func:`measured` logs a line that CloudWatch reads metrics from (the embedded metric format). It is
+not Powertools' Metrics, which would write a line of its own: each line costs as much as a write
+unit, so the metrics of a request are in the line about it.
 
 Lines at level INFO and above hold no recipient's address and no key: they name routes, not paths,
 and ids. Text that looks like an address is removed from messages and exceptions, because an
@@ -15,15 +15,15 @@ exception may quote its input.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
@@ -31,10 +31,43 @@ from chalicelib.core.settings import settings
 SERVICE = "postfinch"
 NAMESPACE = "Postfinch"
 
+#: Keys that a line about a request or batch does without: its log group is named after the function
+_LONG = ("service", "location", "function_name", "xray_trace_id")
+
 _ADDRESS = re.compile(r"[^\s<>()\[\]{}:;,\"=]{1,256}@[\w.-]+")
-_NOTHING: dict[str, Any] = {}
-_bound: ContextVar[dict[str, Any]] = ContextVar("bound", default=_NOTHING)
 _cold = [True]
+
+
+class JsonLines(LambdaPowertoolsFormatter):
+    """Formats a record as one line of JSON, with the keys of its ``extra`` and the bound ids.
+
+    A record whose ``extra`` has ``routine`` makes a short line.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            log_record_order=["level", "message", "timestamp"],
+            datefmt="%Y-%m-%dT%H:%M:%S.%FZ",
+            utc=True,
+            serialize_stacktrace=False,
+            service=SERVICE,
+            location="%(name)s:%(lineno)d",
+        )
+
+    def serialize(self, log: Any) -> str:
+        """Return the line; texts that may quote an address are without it."""
+        if log.pop("routine", False):
+            for name in _LONG:
+                log.pop(name, None)
+        for name in ("message", "exception"):
+            if isinstance(text := log.get(name), str):
+                log[name] = _without_addresses(text)
+        return super().serialize(log)
+
+
+_logger = Logger(
+    service=SERVICE, logger_handler=logging.StreamHandler(sys.stderr), logger_formatter=JsonLines()
+)
 
 
 def configure() -> None:
@@ -44,10 +77,8 @@ def configure() -> None:
     """
     if settings().log_format != "json":
         return
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_logger.registered_handler]
     root.setLevel(settings().log_level)
     for noisy in ("boto3", "botocore", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -56,17 +87,19 @@ def configure() -> None:
 @contextmanager
 def bound(**ids: Any) -> Iterator[None]:
     """Add ``ids``, except those that are ``None``, to every line that the block logs."""
-    token = _bound.set({**_bound.get(), **_present(ids)})
+    before = _logger.thread_safe_get_current_keys()
+    _logger.thread_safe_append_keys(**_present(ids))
     try:
         yield
     finally:
-        _bound.reset(token)
+        _logger.thread_safe_clear_keys()
+        _logger.thread_safe_append_keys(**before)
 
 
 def note(**ids: Any) -> None:
     """Add ``ids`` to the lines that the innermost block of :func:`bound` logs from now on."""
-    if (current := _bound.get()) is not _NOTHING:
-        current.update(_present(ids))
+    if _logger.thread_safe_get_current_keys():
+        _logger.thread_safe_append_keys(**_present(ids))
 
 
 def measured(
@@ -96,10 +129,7 @@ def measured(
     described = {"Timestamp": clock.now_ms(), "CloudWatchMetrics": [directive]}
     logger.info(
         message,
-        extra={
-            "fields": {**_present(fields), **where, **counts, "_aws": described},
-            "routine": routine,
-        },
+        extra={**_present(fields), **where, **counts, "_aws": described, "routine": routine},
     )
 
 
@@ -107,32 +137,6 @@ def _unit(name: str, routine: bool) -> Mapping[str, str]:
     if _is_time(name):
         return {"Unit": "Milliseconds"}
     return {} if routine else {"Unit": "Count"}
-
-
-class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON, with the mapping ``fields`` of its ``extra``."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        line: dict[str, Any] = {
-            "level": record.levelname,
-            "message": _without_addresses(record.getMessage()),
-            "timestamp": self._time(record),
-        }
-        if getattr(record, "routine", False):
-            # Its log group is named after the function
-            line |= {name: each for name, each in _bound.get().items() if name != "function_name"}
-        else:
-            line |= {"service": SERVICE, "location": f"{record.name}:{record.lineno}"}
-            line |= _bound.get()
-        line |= getattr(record, "fields", _NOTHING)
-        if record.exc_info:
-            line["exception"] = _without_addresses(self.formatException(record.exc_info))
-        return json.dumps(line, separators=(",", ":"), default=str)
-
-    def _time(self, record: logging.LogRecord) -> str:
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        return f"{seconds}.{int(record.msecs):03d}Z"
 
 
 def of_invocation(context: Any) -> dict[str, Any]:
