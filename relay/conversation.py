@@ -138,6 +138,6 @@ class Conversation(Connection):
         logger.error(
             "relay fault",
             exc_info=error,
-            extra={"fields": {"fault_id": fault_id, "peer_ip": self.peer_ip}},
+            extra={"fault_id": fault_id, "peer_ip": self.peer_ip},
         )
         return fault_id

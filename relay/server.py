@@ -97,7 +97,7 @@ class RelayServer:
         if self._figures is not None:
             self._recorders.append(loop.create_task(self._share(self._figures)))
         fields = {"ports": list(self.ports), "process_id": os.getpid()}
-        logger.info("relay listening", extra={"fields": fields})
+        logger.info("relay listening", extra=fields)
 
     def _tls_arguments(self) -> dict[str, Any]:
         tls = self._context.tls

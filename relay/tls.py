@@ -56,7 +56,7 @@ class TlsContexts:
         except OSError:
             logger.exception(
                 "certificate not reloaded",
-                extra={"fields": {"file": str(self._files.certificate)}},
+                extra={"file": str(self._files.certificate)},
             )
         return self._context
 

@@ -103,7 +103,7 @@ class ProcessGroup:
             if not self._stopping:
                 code = os.waitstatus_to_exitcode(status)
                 fields = {"process_id": child, "status": code}
-                _log.error("%s process ended", self._name, extra={"fields": fields})
+                _log.error("%s process ended", self._name, extra=fields)
                 self._due[number] = time.monotonic() + _PAUSE_SECONDS
 
     def _fork(self, number: int) -> int:

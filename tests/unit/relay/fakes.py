@@ -150,7 +150,7 @@ class Wire:
 
 def fields_of(records: Iterable[LogRecord], message: str) -> dict[str, Any]:
     """Return the fields of the first log record with this message."""
-    return next(vars(each)["fields"] for each in records if each.getMessage() == message)
+    return next(vars(each) for each in records if each.getMessage() == message)
 
 
 def plain(username: str, password: str) -> bytes:

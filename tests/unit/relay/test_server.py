@@ -298,6 +298,6 @@ def test_the_counters_are_written_from_time_to_time_and_at_the_end(
             assert client.is_quiet(0.01)
             assert time.monotonic() < deadline
         relay.call(relay.server.drain()).result(TIMEOUT)
-    records = [vars(each)["fields"] for each in caplog.records if "counters" in each.message]
+    records = [vars(each) for each in caplog.records if "counters" in each.message]
     assert sum(each["Connections"] for each in records) == 1
     assert records[-1]["ConnectionsOpen"] == 0
