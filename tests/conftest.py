@@ -21,6 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import provide_resources
+from tests.rerun import STATUS_KEY
 
 # Of what a shell runs in its background, nothing would end with Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -61,6 +62,12 @@ class Scheduling(LoadFileScheduling):
 @pytest.hookimpl(optionalhook=True)  # also without pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Keep how the run ended, for `tests.rerun`."""
+    if not hasattr(session.config, "workerinput") and (cache := session.config.cache):
+        cache.set(STATUS_KEY, int(exitstatus))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

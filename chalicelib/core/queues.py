@@ -30,6 +30,9 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
+#: The address of the stage's queues without their names, once a request has told it
+_place: list[str] = []
+
 BATCH_ENTRIES = 10
 BATCH_BYTES = 256 * 1024
 LONGEST_DELAY = 900
@@ -117,16 +120,20 @@ def _pack(queue: str, work: Work) -> _Entry:
     return _Entry(_body(work.head, inline, blob, work.delay), _whole_seconds(work.delay), tenant)
 
 
-@cache
 def _url(queue: str) -> str:
-    return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
+    """Return the address of a queue: those of a stage differ in their names only."""
+    name = settings().queue(queue)
+    if not _place:
+        url = aws.sqs().get_queue_url(QueueName=name)["QueueUrl"]
+        _place.append(url.removesuffix(name))
+    return _place[0] + name
 
 
 @cache
 def exists(queue: str) -> bool:
     """Tell whether there is a queue, as this process saw when it first asked."""
     try:
-        _url(queue)
+        aws.sqs().get_queue_url(QueueName=settings().queue(queue))
     except aws.sqs().exceptions.QueueDoesNotExist:
         return False
     return True
@@ -134,8 +141,8 @@ def exists(queue: str) -> bool:
 
 @caches.register
 def clear_cache() -> None:
-    """Forget the queue addresses (tests switch endpoints)."""
-    _url.cache_clear()
+    """Forget where the queues are (tests switch endpoints)."""
+    _place.clear()
     exists.cache_clear()
 
 

@@ -76,10 +76,14 @@ def with_ab_test(account_id: int, test_id: str) -> Iterator[str]:
 
 
 class _Senders:
-    """The domains that scheduled transmissions have in their From; a template is read once."""
+    """The domains that scheduled transmissions have in their From.
+
+    Templates and A/B tests are read once: each recipient of a test is a transmission.
+    """
 
     def __init__(self) -> None:
         self._of_template = cache(_domain_of_template)
+        self._of_test = cache(_templates_of_test)
 
     def send_from(self, transmission: Transmission, domain: str) -> bool:
         """Tell whether a domain is in the From or the return path."""
@@ -97,17 +101,23 @@ class _Senders:
                 yield _domain(sender)
                 return
             draft = bool(transmission.content.get("use_draft_template"))
-            for template_id in _templates(transmission):
+            for template_id in self._templates(transmission):
                 yield self._of_template(transmission.scope, template_id, draft)
         except ServiceError:
-            return  # its test is gone, or version 0.1.0 accepted it; the start refuses it
+            return  # version 0.1.0 accepted it; the start refuses it
+
+    def _templates(self, transmission: Transmission) -> list[str]:
+        """Return the ids of the templates of which one is sent."""
+        if test_id := transmission.content.get("ab_test_id"):
+            return self._of_test(transmission.scope, test_id)
+        return [transmission.content["template_id"]]
 
 
-def _templates(transmission: Transmission) -> list[str]:
-    """Return the ids of the templates of which one is sent."""
-    if test_id := transmission.content.get("ab_test_id"):
-        return [share.template_id for share in find_test(transmission.scope, test_id).shares]
-    return [transmission.content["template_id"]]
+def _templates_of_test(scope: Scope, test_id: str) -> list[str]:
+    try:
+        return [share.template_id for share in find_test(scope, test_id).shares]
+    except ServiceError:
+        return []
 
 
 def _domain_of_template(scope: Scope, template_id: str, draft: bool) -> str:

@@ -24,6 +24,7 @@ from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.lambda_events import scheduled_event
 from chalicelib.core.settings import settings
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
 from chalicelib.seeding.store import addresses
@@ -87,7 +88,7 @@ def _spacing(phase: float) -> None:
         addresses.put(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
         transmission = make_transmission(campaign_id="spring", created_ms=START)
-        recipients = RequestRecipients([{"email": "ann@inbox.test"}])
+        recipients = RequestRecipients([encode({"email": "ann@inbox.test"})])
         submit(transmission, recipients, meter())
         world.run(phase)
         count(1, 1, {SPRING: 1000})

@@ -37,8 +37,8 @@ def test_a_webhook_that_fails_is_repaired_and_its_batch_redelivered(fresh_consol
         assert fresh_console.violations() == []
         target.answer = lambda _: Reply(200, b"thanks")
         page.get_by_role("button", name="Redeliver").click()
-        expect(attempts.get_by_text("Delivered")).to_be_visible()
-        expect(attempts.get_by_text("thanks")).to_be_visible()
+        expect(attempts.get_by_text("Delivered").first).to_be_visible()
+        expect(attempts.get_by_text("thanks").first).to_be_visible()
 
 
 def test_every_setting_of_a_webhook_is_set_and_refused_at_its_field(

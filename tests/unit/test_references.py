@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.ab_tests.model import HOUR_MS, Share
 from chalicelib.core import clock, dynamo, references
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.scope import Scope
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.fleet import store as fleets
@@ -17,6 +18,7 @@ from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import VALID
 from chalicelib.transmissions import scheduling
+from tests.fake_cloud import aws_requests
 from tests.unit.ab_tests.examples import by_size, stored
 from tests.unit.calling import Client, Response
 from tests.unit.key_pairs import PAIR
@@ -118,6 +120,21 @@ def test_what_a_scheduled_transmission_names_is_not_deleted_before_it_is_cancell
     assert refusal(client, path).endswith(f" is in use by scheduled transmission {number}")
     scheduling.cancel(Scope(1, None), number)
     assert client.delete(path).status in (200, 204)
+
+
+@pytest.mark.cost
+def test_a_stored_content_is_read_once_whatever_is_scheduled_with_it(client: Client) -> None:
+    store_content(client)
+    counts = []
+    for _ in range(2):
+        for _ in range(4):
+            schedule(client, content={"template_id": "plain"})
+            schedule(client, content={"ab_test_id": "ended"}, recipients=TO_ONE)
+        clear_caches()
+        with aws_requests() as requests:
+            references.check_unused(references.SENDING_DOMAIN, 1, "bounces.test")
+        counts.append(len(requests))
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.spec("2.8-t3")

@@ -39,12 +39,13 @@ class Queues:
         self._numbers = count()
 
     def get_queue_url(self, QueueName: str) -> dict[str, str]:
-        return {"QueueUrl": QueueName.removeprefix(settings().queue(""))}
+        return {"QueueUrl": QueueName}
 
     def send_message(
         self, QueueUrl: str, MessageBody: str, DelaySeconds: int, MessageGroupId: str = ""
     ) -> None:
-        message = clock.now() + DelaySeconds, next(self._numbers), QueueUrl, MessageBody
+        queue = QueueUrl.removeprefix(settings().queue(""))
+        message = clock.now() + DelaySeconds, next(self._numbers), queue, MessageBody
         heapq.heappush(self.messages, message)
 
     def send_message_batch(self, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:

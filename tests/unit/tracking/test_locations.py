@@ -28,7 +28,7 @@ URI = re.compile(
         "https://a.example",
         "HTTPS://A.example/?b=%20c&d=1#e",
         "https://a.example/?q=%e2%98%83&r=%2F;s='(1)*,!$'+t:@/?u",
-        "http://user:name@a.example:8080/~b/c;d=e//f/../g",
+        "http://user:name@a.example:8080/~b/c;d=e//f/../g",  # pragma: allowlist secret
         "http://[2001:db8::1]:8080/x",
         "https://a.example:/",
         "https://@a.example/",
