@@ -8,7 +8,8 @@ A request costs about 0.05 ms of processor time, where botocore's defaults take 
 (``tests.bench aws_clients``):
 
 - Requests to DynamoDB and SQS are prepared: botocore sends the first one of each operation, and
-  handles those that fail (`aws_requests`).
+  handles those that fail (`aws_requests`). Where functions are traced botocore sends all, because
+  its requests are those that the trace shows.
 - All clients come from one session: a session of its own reads the list of endpoints again.
 - Parameters are not validated before they are sent. Types check them in our code, and AWS refuses
   what is wrong.
@@ -21,6 +22,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.core import tracing
 from chalicelib.core.botocore_faults import report_unprepared
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def make_client(service: str, **options: Any) -> Any:
     }
     session = _session()
     client = session.create_client(service, config=Config(**(settled | options)))
-    if service in _PREPARED_SERVICES:
+    if service in _PREPARED_SERVICES and not tracing.is_active():
         _prepare(client, session.get_credentials())
     return client
 

@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 import chalice
 
-from chalicelib.core import aws, logs
+from chalicelib.core import aws, logs, tracing
 from chalicelib.core.errors import (
     Forbidden,
     MethodNotAllowed,
@@ -110,7 +110,10 @@ class App(chalice.Chalice):
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an API Gateway REST proxy event."""
         request_id = (event.get("requestContext") or {}).get("requestId") or "-"
-        with logs.bound(request_id=request_id, **logs.of_invocation(context)):
+        with (
+            logs.bound(request_id=request_id, **logs.of_invocation(context)),
+            tracing.call("request", request_id=request_id),
+        ):
             began = time.perf_counter()
             response = self._response(event, request_id)
             _log_reply(event, response["statusCode"], time.perf_counter() - began)
@@ -132,6 +135,7 @@ class App(chalice.Chalice):
     def _answer(self, event: Mapping[str, Any]) -> Reply:
         route, parameters = self._locate(event)
         logs.note(route=route)
+        tracing.annotate(route=route)
         endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
         request = Request.from_event(event)
         if endpoint.grant != PUBLIC:

@@ -20,7 +20,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core import aws, logs
+from chalicelib.core import aws, logs, tracing
 from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
 
@@ -40,7 +40,7 @@ _HEAD = 500
 
 def of_schedule(event: Any, call: Callable[[Any], Any]) -> Any:
     """Call a schedule's function, with its id on every log line."""
-    with logs.bound(**logs.of_invocation(event.context)):
+    with logs.bound(**logs.of_invocation(event.context)), tracing.call("schedule"):
         return call(event)
 
 
@@ -48,9 +48,8 @@ def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
     """Call a queue's function, log and measure it, and redeliver the messages that failed."""
     records: Sequence[Json] = event.to_dict()["Records"]
     queue = _queue(records[0]) if records else ""
-    with logs.bound(
-        **logs.of_invocation(event.context), queue=queue, transmission_id=_transmission(records)
-    ):
+    ids = {"queue": queue, "transmission_id": _transmission(records)}
+    with logs.bound(**logs.of_invocation(event.context), **ids), tracing.call("batch", **ids):
         started = time.monotonic()
         response = handle(event)
         failed = {each["itemIdentifier"] for each in (response or {}).get("batchItemFailures", [])}

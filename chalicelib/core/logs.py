@@ -50,24 +50,26 @@ class JsonLines(LambdaPowertoolsFormatter):
             datefmt="%Y-%m-%dT%H:%M:%S.%FZ",
             utc=True,
             serialize_stacktrace=False,
+            json_deserializer=str,  # a message is text, even if it looks like JSON
             service=SERVICE,
             location="%(name)s:%(lineno)d",
         )
 
     def serialize(self, log: Any) -> str:
-        """Return the line; texts that may quote an address are without it."""
+        """Return the line; its texts, which may quote an address, are without it."""
         if log.pop("routine", False):
             for name in _LONG:
                 log.pop(name, None)
-        for name in ("message", "exception"):
-            if isinstance(text := log.get(name), str):
-                log[name] = _without_addresses(text)
+        log.pop("taskName", None)
+        for name, value in log.items():
+            if isinstance(value, str):
+                log[name] = _without_addresses(value)
+        if notes := log.get("exception_notes"):
+            log["exception_notes"] = [_without_addresses(str(note)) for note in notes]
         return super().serialize(log)
 
 
-_logger = Logger(
-    service=SERVICE, logger_handler=logging.StreamHandler(sys.stderr), logger_formatter=JsonLines()
-)
+_lines = JsonLines()
 
 
 def configure() -> None:
@@ -77,9 +79,15 @@ def configure() -> None:
     """
     if settings().log_format != "json":
         return
+    level = settings().log_level
+    logger = Logger(service=SERVICE, level=level, stream=sys.stderr, logger_formatter=_lines)
+    handler = logger.registered_handler
+    logging.getLogger(SERVICE).removeHandler(
+        handler
+    )  # the root logger has it, for the loggers of all modules
     root = logging.getLogger()
-    root.handlers[:] = [_logger.registered_handler]
-    root.setLevel(settings().log_level)
+    root.handlers[:] = [handler]
+    root.setLevel(level)
     for noisy in ("boto3", "botocore", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
@@ -87,19 +95,19 @@ def configure() -> None:
 @contextmanager
 def bound(**ids: Any) -> Iterator[None]:
     """Add ``ids``, except those that are ``None``, to every line that the block logs."""
-    before = _logger.thread_safe_get_current_keys()
-    _logger.thread_safe_append_keys(**_present(ids))
+    before = _lines.thread_safe_get_current_keys()
+    _lines.thread_safe_append_keys(**_present(ids))
     try:
         yield
     finally:
-        _logger.thread_safe_clear_keys()
-        _logger.thread_safe_append_keys(**before)
+        _lines.thread_safe_clear_keys()
+        _lines.thread_safe_append_keys(**before)
 
 
 def note(**ids: Any) -> None:
     """Add ``ids`` to the lines that the innermost block of :func:`bound` logs from now on."""
-    if _logger.thread_safe_get_current_keys():
-        _logger.thread_safe_append_keys(**_present(ids))
+    if _lines.thread_safe_get_current_keys():
+        _lines.thread_safe_append_keys(**_present(ids))
 
 
 def measured(

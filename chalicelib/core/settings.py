@@ -55,6 +55,11 @@ class Settings:
         "`json`: one JSON object a line, as the deployed functions log. `text`: each "
         "process logs in its own way",
     )
+    tracing: str = _setting(
+        "PassThrough",
+        "`Active`: AWS X-Ray traces the deployed functions and their requests to AWS, which "
+        "then take about twice their processor time",
+    )
     bucket: str = _setting("", "Name of the bucket for large bodies. Empty: `postfinch-<stage>`")
     public_url: str = _setting(
         "http://localhost:8080", "Base of the URLs in messages and links, without `/api/v1`"

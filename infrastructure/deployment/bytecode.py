@@ -15,11 +15,12 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from infrastructure.deployment.archive_contents import is_needed
+
 # The earliest date that an archive can hold
 _DATE = (1980, 1, 1, 0, 0, 0)
 _FILE = 0o644 << 16
 _PROGRAM = 0o755 << 16
-_LEFT_OUT = (".pyc", ".pyi", ".c", ".pxd", ".pyx", ".h")
 
 
 def compile_archive(source: Path, target: Path) -> None:
@@ -35,7 +36,7 @@ def compile_archive(source: Path, target: Path) -> None:
 def _entries(files: ZipFile) -> Iterator[tuple[str, bytes]]:
     with tempfile.TemporaryDirectory() as directory:
         for name in sorted(set(files.namelist())):
-            if name.endswith(("/", *_LEFT_OUT)):
+            if not is_needed(name):
                 continue
             data = files.read(name)
             yield name, data

@@ -8,15 +8,18 @@ download.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Container
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from infrastructure.deployment.archive_contents import RUNTIME_PACKAGES
+
 
 def copy_installed(requirements: Path, target: Path) -> None:
     """Copy what ``requirements`` names, with all that it needs, as far as it is importable."""
-    for package in closure(requirements):
+    for package in closure(requirements, without=RUNTIME_PACKAGES):
         for file in package.files or []:
             inside = ".." not in file.parts and "__pycache__" not in file.parts
             if inside and (source := Path(str(file.locate()))).is_file():
@@ -25,8 +28,11 @@ def copy_installed(requirements: Path, target: Path) -> None:
                 shutil.copyfile(source, destination)
 
 
-def closure(requirements: Path) -> list[Distribution]:
-    """Return the installed packages that ``requirements`` names, and all that they need."""
+def closure(requirements: Path, *, without: Container[str] = ()) -> list[Distribution]:
+    """Return the installed packages that ``requirements`` names, and all that they need.
+
+    Those that are named by ``without`` are left out, with what only they need.
+    """
     lines = (line.split("#")[0].strip() for line in requirements.read_text().splitlines())
     requirements_here = (Requirement(line) for line in lines if line)
     pending = [each for each in requirements_here if each.marker is None or each.marker.evaluate()]
@@ -34,7 +40,7 @@ def closure(requirements: Path) -> list[Distribution]:
     seen: set[str] = set()
     while pending:
         requirement = pending.pop()
-        if str(requirement) in seen:
+        if requirement.name in without or str(requirement) in seen:
             continue
         seen.add(str(requirement))
         packages[requirement.name] = distribution(requirement.name)

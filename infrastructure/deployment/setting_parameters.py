@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 # Set by the template itself, or of use to the relay and the local runtime only
 _NO_PARAMETERS = (
-    *("stage", "bucket", "secret_key", "kms_key_id", "log_format"),
+    *("stage", "bucket", "secret_key", "kms_key_id", "log_format", "tracing"),
     *("delivery_container", "delivery_processes", "delivery_units"),
     *("delivery_journal", "max_body_bytes"),
 )

@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
+from infrastructure.deployment.archive_contents import RUNTIME_PACKAGES
 from infrastructure.deployment.functions import functions
 from infrastructure.deployment.installed_packages import closure
 from infrastructure.package import (
@@ -67,7 +68,9 @@ def test_every_package_of_a_release_is_pinned(path: str) -> None:
     lines = (ROOT / path).read_text().splitlines()
     pins = {Requirement(line).name: line for line in lines if line and not line.startswith("#")}
     assert all("==" in line for line in pins.values())
-    names = {canonicalize_name(package.name) for package in closure(ROOT / path)}
+    elsewhere = RUNTIME_PACKAGES if path == "requirements.txt" else ()
+    packages = closure(ROOT / path, without=elsewhere)
+    names = {canonicalize_name(package.name) for package in packages}
     assert names == {canonicalize_name(name) for name in pins} - _other_versions(pins)
 
 

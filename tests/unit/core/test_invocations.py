@@ -103,6 +103,6 @@ def test_the_log_line_of_a_batch_counts_its_messages_and_failures(
     settings.cache_clear()
     with caplog.at_level(logging.INFO):
         invocations.of_queue(event(record("a"), record("b")), failing("a"))
-    (line,) = [each.fields for each in caplog.records if hasattr(each, "fields")]
+    (line,) = [vars(each) for each in caplog.records if hasattr(each, "_aws")]
     assert (line["Messages"], line["FailedMessages"]) == (2, 1)
     assert line["Queue"] == settings().queue("events")
