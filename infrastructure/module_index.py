@@ -40,8 +40,8 @@ def page() -> str:
 def modules(folder: str) -> list[Path]:
     """Return the modules of a folder that are listed, folder by folder."""
     paths = [path for kind in ("*.py", "*.js") for path in (ROOT / folder).rglob(kind)]
-    named = [path for path in paths if path.name != "__init__.py" and not _is_left_out(path)]
-    return sorted(named, key=lambda path: (path.parent, path.name))
+    own = [path for path in paths if path.name != "__init__.py" and not _is_left_out(path)]
+    return sorted(own, key=lambda path: (path.parent, path.name))
 
 
 def _is_left_out(path: Path) -> bool:

@@ -152,12 +152,12 @@ def _begin_and_hand_on(
     ``make`` generates it again, where an earlier worker has begun to.
     """
     try:
-        begun = _begin(chunk, generated_chunk, make)
+        unit = _begin(chunk, generated_chunk, make)
     except BegunEarlier:
         chunk = replace(chunk, unit=chunk.unit.as_chunk)
-        begun = _begin(chunk, make(chunk, clock.now_ms()), make)
-    if begun:
-        _hand_on(begun, reports)
+        unit = _begin(chunk, make(chunk, clock.now_ms()), make)
+    if unit:
+        _hand_on(unit, reports)
 
 
 def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, make: GenerateChunk) -> _Begun | None:
@@ -227,17 +227,17 @@ def _context_of(message: FinishedMessage) -> Event:
     return message.event | ({"list_id": list_id} if list_id else {})
 
 
-def _hand_on(begun: _Begun, reports: Reports) -> None:
+def _hand_on(unit: _Begun, reports: Reports) -> None:
     """Queue the events, then deliver the messages where the lease is here, or queue them too."""
-    batch, generation = begun.generated_chunk.delivery_batch, begun.generation
-    _sample_messages(begun.chunk, batch.messages)
-    stream.emit(begun.generated_chunk.events)
+    batch, generation = unit.generated_chunk.delivery_batch, unit.generation
+    _sample_messages(unit.chunk, batch.messages)
+    stream.emit(unit.generated_chunk.events)
     if batch.messages and generation.lease:
         deliver_at_once(batch, generation.lease, reports, generation.record)
     elif batch.messages:
         delivery_batch.queue(batch, first_container(batch))
     else:
-        work_units.complete(begun.chunk.unit, counts=batch.counts)
+        work_units.complete(unit.chunk.unit, counts=batch.counts)
 
 
 def _sample_messages(chunk: Chunk, messages: Sequence[FinishedMessage]) -> None:

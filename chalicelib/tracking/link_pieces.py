@@ -17,7 +17,7 @@ from chalicelib.tracking.tokens import LinkPart
 #: Stands for a value while an element is analysed: a code point that is no character
 VALUE = "\ufdd0"
 
-SHORT_TARGET = 500  # characters: no limit of a tracked URL is near
+_SHORT_TARGET = 500  # characters: no limit of a tracked URL is near
 _URL_SAFE = re.compile(r"[A-Za-z0-9._~%-]*")
 
 
@@ -50,7 +50,7 @@ class OwnLink:
         self._texts = link.target.split(VALUE)
         # Where all values are in the end of the target, its start is packed once
         cut = end_of_target(link.target)
-        is_short = len(link.target) <= SHORT_TARGET and not links.may_be_tracked(link.target)
+        is_short = len(link.target) <= _SHORT_TARGET and not links.may_be_tracked(link.target)
         has_start = is_short and cut <= link.target.index(VALUE)
         self._packed_start = pack_start(link, cut) if has_start else b""
         self._end = link.target[cut:].split(VALUE)
@@ -58,25 +58,11 @@ class OwnLink:
         self.first = first
         self.count = len(self._texts) - 1
 
-    @property
-    def packed_around(self) -> tuple[bytes, bytes] | None:
-        """What stands around the only value where the link is packed.
-
-        ``None`` if there are several values, or if the link has to be packed as a whole.
-        """
-        if self.count > 1 or not self._packed_start:
-            return None
-        before, after = self._end
-        return (
-            self._packed_start + before.encode("utf-8", "surrogatepass"),
-            after.encode("utf-8", "surrogatepass"),
-        )
-
     def part(self, values: Sequence[str]) -> LinkPart:
         """Return the link part of the link with its values. Raises :class:`Unclear`."""
         if self._packed_start:
             end = _filled(self._end, values)
-            if len(end) > SHORT_TARGET:
+            if len(end) > _SHORT_TARGET:
                 raise Unclear
             return LinkPart.of_packed(
                 self.kind, self._packed_start + end.encode("utf-8", "surrogatepass")
@@ -91,7 +77,7 @@ class OwnLink:
         return part
 
 
-def is_safe_in_url(value: str) -> bool:
+def _is_safe_in_url(value: str) -> bool:
     """Tell whether a value in a target changes neither where it leads nor how it is read."""
     return (value.isalnum() and value.isascii()) or bool(_URL_SAFE.fullmatch(value))
 
@@ -100,7 +86,7 @@ def _filled(texts: Sequence[str], values: Sequence[str]) -> str:
     """Return texts with a value behind each but the last. Raises :class:`Unclear`."""
     pieces = [texts[0]]
     for value, text in zip(values, texts[1:], strict=True):
-        if not is_safe_in_url(value):
+        if not _is_safe_in_url(value):
             raise Unclear
         pieces += (value, text)
     return "".join(pieces)

@@ -16,7 +16,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import links, markup
@@ -25,6 +25,7 @@ from chalicelib.tracking.link_pieces import VALUE, OwnLink, TrackedLink, Unclear
 from chalicelib.tracking.links import MARK, LinkOptions
 from chalicelib.tracking.markup import BLANKS, Tag, Unfinished
 from chalicelib.tracking.segments import Bound, without_options
+from chalicelib.tracking.tokens import MessageTokens
 
 _TRANSITIONS = 4000
 _CHARACTERS = 1_000_000
@@ -38,6 +39,18 @@ _DEPENDS_ON_VALUES = re.compile(rf"&[#A-Za-z0-9]*{VALUE}|://{VALUE}|[\x00-\x20]"
 #: A text, the number of a value, a link, or a bound of the body
 Piece = str | int | TrackedLink | OwnLink | Bound
 _P = TypeVar("_P")
+
+
+class Assembled(NamedTuple):
+    """The texts of a new part, and the places of the start and the end of its body.
+
+    At each of these is an empty text. Without a body tag, the start is ``None``, and the end is the
+    last text.
+    """
+
+    texts: list[str]
+    begin: int | None
+    end: int
 
 
 class State:
@@ -94,7 +107,32 @@ class MarkupChunks:
         self._text = State()
         self._count = self._size = 0
 
-    def pieces(self, chunks: Chunks) -> Iterator[tuple[Sequence[Piece], Sequence[str]]]:
+    def assembled(self, chunks: Chunks, issuer: MessageTokens) -> Assembled:
+        """Return the part with tracked links. Raises :class:`Unclear`."""
+        texts: list[str] = []
+        begin = end = None
+        message, tag = issuer.text, issuer.tag
+        for pieces, values in self._divided(chunks):
+            for piece in pieces:
+                if isinstance(piece, str):
+                    texts.append(piece)
+                elif isinstance(piece, TrackedLink):
+                    texts.append(f"{message}{piece.middle}{tag(piece.link)}")
+                elif isinstance(piece, int):
+                    texts.append(values[piece])
+                elif isinstance(piece, OwnLink):
+                    link = piece.part(values[piece.first : piece.first + piece.count])
+                    texts.append(f"{message}.{link.text}.{tag(link)}")
+                else:
+                    if piece is Bound.BODY_END:
+                        end = len(texts)
+                    elif begin is None:
+                        begin = len(texts)
+                    texts.append("")
+        texts.append("")
+        return Assembled(texts, begin, len(texts) - 1 if end is None else end)
+
+    def _divided(self, chunks: Chunks) -> Iterator[tuple[Sequence[Piece], Sequence[str]]]:
         """Yield pieces and the values that they refer to, in order. Raises :class:`Unclear`."""
         state, literals = self._text, chunks.literals
         values: list[str] = []
@@ -111,28 +149,13 @@ class MarkupChunks:
                     values.append(chunk)
                     state = state.behind_value()
                     continue
-                transition = self.transition(state, chunk)
+                transition = self._remembered(state, chunk)
             yield transition.pieces, values
             if transition.values:
                 values = values[transition.values :]
             state = transition.state
         if state.element:
             raise Unclear
-
-    @property
-    def start(self) -> State:
-        """The state before the first chunk: text."""
-        return self._text
-
-    def transition(self, state: State, text: str) -> Transition:
-        """Return what a literal text, or a value with markup, does in a state.
-
-        The result is remembered. Raises :class:`Unclear`.
-        """
-        transition = state.transitions.get(text)
-        if transition is _UNCLEAR:
-            raise Unclear
-        return transition or self._remembered(state, text)
 
     def _remembered(self, state: State, text: str) -> Transition:
         self._size += len(state.element) + len(text)

@@ -14,7 +14,6 @@ from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import pixels
 from chalicelib.tracking.link_pieces import Unclear
 from chalicelib.tracking.markup_chunks import MarkupChunks
-from chalicelib.tracking.markup_shapes import MarkupShapes
 from chalicelib.tracking.plain_text import TextLinks
 from chalicelib.tracking.segments import Bound, Segments
 from chalicelib.tracking.text_chunks import TextChunks
@@ -49,8 +48,8 @@ class LinkRewriter:
         self._html = Segments(base_url, amp=False, marked=marked)
         self._amp = Segments(base_url, amp=True, marked=marked)
         self._text = TextLinks(base_url, marked=marked)
-        self._html_shapes = MarkupShapes(MarkupChunks(base_url, amp=False))
-        self._amp_shapes = MarkupShapes(MarkupChunks(base_url, amp=True))
+        self._html_chunks = MarkupChunks(base_url, amp=False)
+        self._amp_chunks = MarkupChunks(base_url, amp=True)
         self._text_chunks = TextChunks(self._text)
         self._marked = marked
 
@@ -68,12 +67,12 @@ class LinkRewriter:
 
     def html_chunks(self, html: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
         """Return what :meth:`html` returns for a rendered part, faster."""
-        texts = self._chunks(self._html_shapes, html, issuer, tracked, amp=False)
+        texts = self._chunks(self._html_chunks, html, issuer, tracked, amp=False)
         return Chunks(texts or self._rewritten(self._html, str(html), issuer, tracked, amp=False))
 
     def amp_chunks(self, amp: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
         """Return what :meth:`amp` returns for a rendered part, faster."""
-        texts = self._chunks(self._amp_shapes, amp, issuer, tracked, amp=True)
+        texts = self._chunks(self._amp_chunks, amp, issuer, tracked, amp=True)
         return Chunks(texts or self._rewritten(self._amp, str(amp), issuer, tracked, amp=True))
 
     def text_chunks(self, text: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
@@ -87,7 +86,7 @@ class LinkRewriter:
 
     def _chunks(
         self,
-        shapes: MarkupShapes,
+        markup: MarkupChunks,
         chunks: Chunks,
         issuer: MessageTokens,
         tracked: TrackingOptions,
@@ -98,7 +97,7 @@ class LinkRewriter:
         if not self._marked or not tracked.clicks:
             return None
         try:
-            assembled = shapes.assembled(chunks, issuer)
+            assembled = markup.assembled(chunks, issuer)
         except Unclear:
             return None
         return self._with_pixels(*assembled, issuer, tracked, amp=amp)

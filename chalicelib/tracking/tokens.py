@@ -65,7 +65,7 @@ class LinkPart:
     def _encode(self, kind: str, packed: bytes) -> None:
         encoded = _encoded(packed)
         self.text = encoded.decode()
-        self.signed = kind_before(kind) + encoded
+        self.signed = _kind_before(kind) + encoded
 
 
 class MessageTokens:
@@ -96,12 +96,6 @@ class MessageTokens:
     def token_of(self, link: LinkPart) -> str:
         """Return the token of a link."""
         return f"{self.text}.{link.text}.{self.tag(link)}"
-
-
-def encoded_links(packed: Iterable[bytes]) -> list[bytes]:
-    """Return the text of the link part of each packed link (``token_forms.pack_link``)."""
-    lines = b"".join(map(b2a_base64, packed))
-    return lines.translate(_TO_URL, b"=").split(b"\n")[:-1]
 
 
 def last_day(injected_ms: int) -> int:
@@ -146,11 +140,11 @@ def _key(message_text: str) -> bytes:
 
 
 def _signed(kind: str, link_text: str) -> bytes:
-    return kind_before(kind) + link_text.encode("utf-8", "surrogatepass")
+    return _kind_before(kind) + link_text.encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=64)
-def kind_before(kind: str) -> bytes:
+def _kind_before(kind: str) -> bytes:
     """Return what stands before the text of a link part where it is signed."""
     # The length makes this unambiguous, because a kind may contain anything
     return f"{len(kind)}:{kind}".encode("utf-8", "surrogatepass")

@@ -184,8 +184,8 @@ def test_a_call_that_fails_fails_as_botocores_does(cloud: ScriptedAws, case: Any
 
 def test_a_response_that_ends_within_its_body_is_no_success(cloud: ScriptedAws) -> None:
     """Newer versions of botocore do not look at the length."""
-    whole = response(body={"Item": _ITEM_JSON})
-    script = [and_closed(raw_response(200, b"{}", content_length="9")), whole]
+    complete = response(body={"Item": _ITEM_JSON})
+    script = [and_closed(raw_response(200, b"{}", content_length="9")), complete]
     assert outcome(prepared, cloud, script, _GET).result["Item"] == _ITEM
     assert len(cloud.requests) == 3
 

@@ -99,7 +99,12 @@ def test_outside_of_lambda_a_traced_call_only_runs(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TRACING", "Active")
     monkeypatch.delenv("LAMBDA_TASK_ROOT", raising=False)
     settings.cache_clear()
-    with pytest.raises(KeyError), tracing.call("batch", queue="q"):
+    with pytest.raises(KeyError):
+        fail_in_a_call()
+    settings.cache_clear()
+
+
+def fail_in_a_call() -> None:
+    with tracing.call("batch", queue="q"):
         tracing.annotate(route="/x")
         raise KeyError
-    settings.cache_clear()

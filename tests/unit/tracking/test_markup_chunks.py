@@ -192,4 +192,33 @@ def test_what_is_remembered_has_a_limit() -> None:
     for number in range(5000):
         chunks = Chunks([f"<p>{number}</p>", "<a title='"], frozenset(["<a title='"]))
         rewriter.html_chunks(chunks, issuer(), ALL)
-    assert rewriter._html_shapes._markup._count <= markup_chunks._TRANSITIONS
+    assert rewriter._html_chunks._count <= markup_chunks._TRANSITIONS
+
+
+#: Literals, each followed by the values of three messages
+value_places = st.lists(
+    st.tuples(literals, st.one_of(st.none(), st.lists(st.sampled_from(VALUES), min_size=3))),
+    max_size=10,
+)
+LINK = mark('<p><a href="https://a.example/?r=')
+
+
+@settings(max_examples=500)
+@given(value_places)
+@example([(LINK, ["ann", "bob", "a b"]), ('">', None), ("</a>", ["x", "<b>", "y"])])
+@example([(LINK, ["ann", "x" * 600, "x" * 5000]), ('">', None)])
+@example([(LINK, ["ann", "", "/t/"]), ('"><body>', None), ("</body>", ["x", "", "y"])])
+def test_messages_with_the_same_literals_are_rewritten_like_their_text(
+    places: list[tuple[str, list[str] | None]],
+) -> None:
+    rewriter = LinkRewriter(BASE, marked=True)
+    for number in range(3):
+        pieces = [
+            piece
+            for literal, values in places
+            for piece in ((True, literal), *([] if values is None else [(False, values[number])]))
+        ]
+        chunks = chunks_of(pieces)
+        assert str(rewriter.html_chunks(chunks, issuer(), ALL)) == rewriter.html(
+            str(chunks), issuer(), ALL
+        )
