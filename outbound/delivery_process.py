@@ -71,7 +71,7 @@ def _consumers(number: int) -> list[Consumer]:
         on_answer=partial(health.beat, number),
     )
     return [
-        Consumer(queue, partial(_deliver, queue), receiver, polling)
+        Consumer(queue, partial(_handle_event, queue), receiver, polling)
         for queue in _queues(current.delivery_container)
         for _ in range(current.delivery_units)
     ]
@@ -87,7 +87,7 @@ def _queues(container: str) -> list[str]:
     return list(dict.fromkeys([name_of(container), name_of(container, small=True), held_queue]))
 
 
-def _deliver(queue: str, event: Json, context: Any) -> Json:
+def _handle_event(queue: str, event: Json, context: Any) -> Json:
     """Deliver the batches of one event, as the function's middleware and handler do."""
     response: Json = invocations.of_queue(
         _Call(event, context), lambda call: deliver_batch(call.to_dict(), queue)

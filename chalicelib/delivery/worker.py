@@ -76,10 +76,10 @@ class NotAttempted(Exception):
 
 def deliver_batch(event: dict[str, Any], queue: str = delivery_queues.QUEUE) -> dict[str, Any]:
     """Deliver the batches of one event of ``queue``; return those messages that failed."""
-    return queues.consume(queue, event, queues.one_by_one(deliver))
+    return queues.consume(queue, event, queues.one_by_one(deliver_unit))
 
 
-def deliver(message: Received) -> None:
+def deliver_unit(message: Received) -> None:
     """Deliver the batch of a queue message, if this worker gets the lease on its unit.
 
     A unit of bulk mail that waits for its providers' limits is not read before it could leave.
@@ -99,7 +99,7 @@ def deliver(message: Received) -> None:
         with _released_by_a_fault(unit, lease):
             batch = delivery_batch.from_received(message)
         try:
-            _deliver(batch, lease, Reports())
+            _deliver_under_lease(batch, lease, Reports())
         except NotAttempted as reason:
             again = _not_attempted(message, batch, reason)
             delivery_queues.send_again(again, reason.delay, is_held=reason.is_held)
@@ -120,7 +120,7 @@ def deliver_at_once(
     wait behind bulk mail, unless they cannot be attempted now.
     """
     try:
-        _deliver(batch, lease, reports or Reports(), record)
+        _deliver_under_lease(batch, lease, reports or Reports(), record)
     except NotAttempted as reason:
         messages = delivery_batch.with_sending_ips(batch.messages, reason.sending_ips)
         again = replace(batch, paths=reason.paths, messages=messages)
@@ -150,7 +150,7 @@ def _wait_for(message: Received, lease: UnitLease) -> None:
     delivery_queues.send_again(again, settings().delivery_lease / _WAITS)
 
 
-def _deliver(
+def _deliver_under_lease(
     batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: Item | None = None
 ) -> None:
     """Attempt the messages of a batch and report their outcomes.

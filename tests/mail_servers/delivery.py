@@ -92,7 +92,7 @@ class Delivery:
         """Attempt the message of the queue; return the event of the attempt."""
         (text,) = queued(delivery_queues.QUEUE)
         self.monkeypatch.setattr(attempts, "transport", lambda _: self.transport)
-        worker.deliver(queues.read(text))
+        worker.deliver_unit(queues.read(text))
         bodies = queued("events")
         events = [event for body in bodies for event in stream.decode(queues.read(body))]
         (attempt,) = [event for event in events if event["type"] != "injection"]

@@ -201,7 +201,7 @@ class MxTransport:
             session.is_reusable = has_same_hosts or bool(demands)
             return session
 
-        outcome = self._pool.deliver(key, connect, message, commit)
+        outcome = self._pool.send(key, connect, message, commit)
         if has_same_hosts:
             message.on_answer(outcome)
         return outcome

@@ -86,7 +86,7 @@ class SessionPool:
         self._is_closed = False
         self._timed_calls = TimedCalls()
 
-    def deliver(
+    def send(
         self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
     ) -> Outcome:
         """Send the message by an idle session of its key, or by a new one.
@@ -98,7 +98,7 @@ class SessionPool:
             if not has_place:
                 return _too_many(key)
             try:
-                return self._deliver(key, connect, message, commit)
+                return self._send(key, connect, message, commit)
             except SessionFailed as failure:
                 return failure.outcome
 
@@ -109,7 +109,7 @@ class SessionPool:
             idle = self._overdue(most=0)
         close_all(idle)
 
-    def _deliver(
+    def _send(
         self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
     ) -> Outcome:
         if session := self._take_idle(key):
@@ -148,7 +148,7 @@ class SessionPool:
         self, session: SmtpSession, key: SessionKey, message: OutboundMessage, commit: Commit
     ) -> Outcome:
         try:
-            outcome = session.deliver(message, commit)
+            outcome = session.send(message, commit)
         except BaseException:
             session.abandon()
             raise

@@ -45,7 +45,7 @@ class SmarthostTransport:
                 self._address, ehlo_name, self._options, source_address=message.source_address
             )
 
-        return self._pool.deliver(key, connect, message, commit)
+        return self._pool.send(key, connect, message, commit)
 
     def close(self) -> None:
         """Close every idle connection."""

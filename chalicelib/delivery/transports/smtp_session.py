@@ -85,7 +85,7 @@ class SmtpSession:
         """The local address of the connection."""
         return self._wire.sending_ip
 
-    def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+    def send(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Send one message; raises SessionLost if the session broke before the dot."""
         envelope = envelope_for(message, self._extensions)
         if isinstance(envelope, Failed):

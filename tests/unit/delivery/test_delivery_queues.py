@@ -12,7 +12,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch, delivery_queues
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.route import first_container
-from chalicelib.delivery.worker import deliver
+from chalicelib.delivery.worker import deliver_unit
 from infrastructure.admin import container_queues
 from outbound import delivery_process
 from tests.fake_cloud import queued
@@ -110,7 +110,7 @@ def test_messages_of_an_address_elsewhere_go_on_there_with_their_route(
     container_queues.create("east")
     delivery_batch.queue(batch_by("east"))
     (body,) = queued("delivery")
-    deliver(queues.read(body))
+    deliver_unit(queues.read(body))
     assert host.recipients == []
     (text,) = queued("container-east")
     message = queues.read(text)
@@ -118,7 +118,7 @@ def test_messages_of_an_address_elsewhere_go_on_there_with_their_route(
     assert batch.unit == UNIT.continued
     assert {each.sending_ip for each in batch.messages} == {"192.0.2.1"}
     configure(DELIVERY_CONTAINER="east")
-    deliver(message)
+    deliver_unit(message)
     assert len(host.recipients) == 3
 
 
@@ -129,7 +129,7 @@ def test_a_message_whose_address_was_removed_leaves_by_another_one(
     messages = [replace(message, sending_ip="192.0.2.9") for message in batch.messages]
     delivery_batch.queue(replace(batch, messages=messages))
     (body,) = queued("delivery")
-    deliver(queues.read(body))
+    deliver_unit(queues.read(body))
     assert len(host.recipients) == 3
 
 

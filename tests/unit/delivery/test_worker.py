@@ -30,7 +30,7 @@ from chalicelib.delivery.store.work_units import (
     WorkUnit,
 )
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.worker import deliver, deliver_at_once, deliver_batch
+from chalicelib.delivery.worker import deliver_at_once, deliver_batch, deliver_unit
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from tests.fake_cloud import aws_requests, queued, sqs_event
@@ -108,7 +108,7 @@ def delivered(*numbers: int) -> list[tuple[str, str]]:
 
 class TestDelivering:
     def test_each_message_is_attempted_once_and_has_an_event(self, host: MailHost) -> None:
-        deliver(received())
+        deliver_unit(received())
         assert sorted(host.recipients) == [f"R{number}@example.test" for number in range(3)]
         assert events() == delivered(0, 1, 2)
         assert queued("delivery") == []
@@ -117,7 +117,7 @@ class TestDelivering:
 
     def test_the_record_holds_the_counts_of_the_batch(self) -> None:
         work_units.record_generation(UNIT, INJECTED)
-        deliver(received())
+        deliver_unit(received())
         assert work_units.generated_chunks(TRANSMISSION) == [ChunkRecord(INJECTED, 3, 1)]
 
     def test_deferred_messages_go_on_later_in_a_unit_of_their_own(
@@ -126,7 +126,7 @@ class TestDelivering:
         host.answers = {"R1@example.test": [DEFERRED], "R2@example.test": [REFUSED]}
         message = received()
         with aws_requests() as requests:
-            deliver(message)
+            deliver_unit(message)
         assert events() == [
             ("bounce", "r2@example.test"),
             ("delay", "r1@example.test"),
@@ -142,7 +142,7 @@ class TestDelivering:
         assert (deferred.unit, deferred.attempt) == (UNIT.deferred, 2)
         assert [each.index for each in deferred.messages] == [1]
         time.now += 1400
-        deliver(rest)
+        deliver_unit(rest)
         assert events() == delivered(1)
         assert host.counts["R1@example.test"] == 1
 
@@ -161,7 +161,7 @@ class TestDelivering:
         message, start = received(batch_from(1)), time.now
         history: list[Event] = []
         while not history or history[-1]["type"] == "delay":
-            deliver(message)
+            deliver_unit(message)
             history += [each for each in queued_events() if each["type"] != "injection"]
             for each in queued("delivery"):
                 message = queues.read(each)
@@ -184,7 +184,7 @@ class TestDelivering:
             time.now += LEASE / 8 + 1
 
         host.after = takes_long
-        deliver(received(batch_from(5)))
+        deliver_unit(received(batch_from(5)))
         assert len(host.recipients) == 2
         (text,) = queued("delivery")
         rest = delivery_batch.from_received(queues.read(text))
@@ -194,9 +194,9 @@ class TestDelivering:
 
     def test_a_completed_unit_is_dropped(self, host: MailHost) -> None:
         message = received()
-        deliver(message)
+        deliver_unit(message)
         events()
-        deliver(message)
+        deliver_unit(message)
         assert len(host.recipients) == 3
         assert (events(), queued("delivery")) == ([], [])
 
@@ -204,7 +204,7 @@ class TestDelivering:
         work_units.acquire(UNIT, counts=(3, 0))
         text = body()
         with aws_requests() as requests:
-            deliver(queues.read(text))
+            deliver_unit(queues.read(text))
         (again,) = [each for each in requests if each.operation == "SendMessage"]
         head = queues.read(again.parameters["MessageBody"]).head
         assert head.items() > queues.read(text).head.items()
@@ -231,10 +231,10 @@ class TestDelivering:
     ) -> None:
         monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
         host.answers = {"R1@example.test": [DEFERRED]}
-        deliver(received())
+        deliver_unit(received())
         assert [each for each in all_events() if each[0] == "injection"] == injected(0, 1, 2)
         (rest,) = queued("delivery")
-        deliver(replace(queues.read(rest), rest=0.0))
+        deliver_unit(replace(queues.read(rest), rest=0.0))
         assert all_events() == delivered(1)
 
     def test_the_injections_come_first_and_once_when_attempts_are_slow(
@@ -252,7 +252,7 @@ class TestDelivering:
 
         monkeypatch.setattr(stream, "emit", emit_and_go_on)
         host.after = lambda _: ready.wait(10) and None
-        deliver(received())
+        deliver_unit(received())
         assert seen[0] == injected(0, 1, 2)
         assert [kind for kind, _ in seen[1]] == ["delivery"] * 3
 
@@ -270,7 +270,7 @@ class TestDelivering:
 
         monkeypatch.setattr(stream, "emit", fail_once)
         host.after = lambda _: ready.wait(10) and None
-        deliver(received())
+        deliver_unit(received())
         assert all_events() == [*delivered(0, 1, 2), *injected(0, 1, 2)]
 
     @pytest.mark.parametrize("fails", [(departures, "plan"), (delivery_batch, "from_received")])
@@ -281,8 +281,8 @@ class TestDelivering:
         with monkeypatch.context() as broken:
             broken.setattr(*fails, lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                deliver(message)
-        deliver(message)
+                deliver_unit(message)
+        deliver_unit(message)
         assert all_events() == [*delivered(0, 1, 2), *injected(0, 1, 2)]
         assert len(host.recipients) == 3
 
@@ -303,7 +303,7 @@ class TestDelivering:
         message = received(batch_from(10))
         queues._url("events")
         with aws_requests() as requests:
-            deliver(message)
+            deliver_unit(message)
         operations = [each.operation for each in requests]
         assert operations.count("PutItem") == 10  # the journal in the table
         assert len(operations) <= 10 + 4 + 1, operations
@@ -317,7 +317,7 @@ class TestDelivering:
         message = received(batch_from(10))
         queues._url("events")
         with aws_requests() as requests:
-            deliver(message)
+            deliver_unit(message)
         assert len(requests) <= 4, [each.operation for each in requests]
         assert list(tmp_path.glob("*.jsonl")) == []
 
@@ -343,7 +343,7 @@ class TestTakingOver:
     ) -> None:
         self.die(attempted, journal)
         time.now += LEASE
-        deliver(received())
+        deliver_unit(received())
         assert host.recipients == []
         assert events() == delivered(*range(attempted))
         rest = [delivery_batch.from_received(queues.read(each)) for each in queued("delivery")]
@@ -368,7 +368,7 @@ class TestTakingOver:
         with monkeypatch.context() as broken:
             broken.setattr(work_units, "complete", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                deliver(queues.read(text))
+                deliver_unit(queues.read(text))
         assert len(host.recipients) == 1
         pending = [text]
         for _ in range(30):
@@ -376,7 +376,7 @@ class TestTakingOver:
             pending += queued("delivery")
             if not pending:
                 break
-            deliver(queues.read(pending.pop(0)))
+            deliver_unit(queues.read(pending.pop(0)))
         assert pending == []
         assert host.counts == {f"R{number}@example.test": 1 for number in range(4)}
 
@@ -388,7 +388,7 @@ class TestTakingOver:
         settings.cache_clear()
         journal_ = FileJournal(tmp_path, UNIT)
         journal_.record(1, {"at": INJECTED, "outcome": to_dict(REFUSED), "route": {}})
-        deliver(received())
+        deliver_unit(received())
         assert sorted(host.recipients) == ["R0@example.test", "R2@example.test"]
         assert events() == [("bounce", "r1@example.test"), *delivered(0, 2)]
         assert list(tmp_path.glob("*.jsonl")) == []
@@ -413,7 +413,7 @@ class TestLosingTheLease:
         assert events() == []
         *_, again = [each for each in requests if each.operation == "SendMessage"]
         assert again.parameters["DelaySeconds"] == LEASE / 4
-        deliver(queues.read(again.parameters["MessageBody"]))  # the other worker has the lease
+        deliver_unit(queues.read(again.parameters["MessageBody"]))  # the other worker has the lease
         assert host.recipients == ["R0@example.test"]
 
     @pytest.mark.parametrize("is_taken_over", [True, False])
@@ -434,14 +434,14 @@ class TestLosingTheLease:
                 host.before_commit = lambda _: None
                 time.now += LEASE
                 if is_taken_over:
-                    deliver(queues.read(text))
+                    deliver_unit(queues.read(text))
 
         host.before_commit = pause
-        deliver(queues.read(text))
+        deliver_unit(queues.read(text))
         assert host.counts["R1@example.test"] == (0 if is_taken_over else 1)
         for _ in range(5):
             for each in queued("delivery"):
-                deliver(queues.read(each))
+                deliver_unit(queues.read(each))
             time.now += LEASE
         assert host.counts == {f"R{number}@example.test": 1 for number in range(3)}
         assert set(events()) == set(delivered(0, 1, 2))
@@ -457,7 +457,7 @@ class TestLosingTheLease:
         waits = 0
         with clock.use(lambda: now - 3600):
             while queues.read(text).head["unit"] == UNIT.name and waits < 9:
-                deliver(queues.read(text))
+                deliver_unit(queues.read(text))
                 (text,) = queued("delivery")
                 waits += 1
         assert queues.read(text).head["unit"] == UNIT.continued.name
@@ -470,7 +470,7 @@ class TestLosingTheLease:
             time.now += 3 * LEASE
 
         host.after = slow
-        deliver(received(batch_from(1)))
+        deliver_unit(received(batch_from(1)))
         assert events() == delivered(0)
 
 
@@ -500,13 +500,13 @@ class TestAJournalThatCannotBeWritten:
     ) -> None:
         fails_after(1)
         message = received(batch_from(4))
-        deliver(message)
+        deliver_unit(message)
         assert len(host.recipients) == 2  # one is recorded and one is only known to this worker
         assert events() == delivered(0, 1)
         (text,) = queued("delivery")
         rest = delivery_batch.from_received(queues.read(text))
         assert [each.index for each in rest.messages] == [2, 3]
-        deliver(message)
+        deliver_unit(message)
         assert (len(host.recipients), events()) == (2, [])
 
     def test_an_outcome_in_memory_is_reported_whatever_another_attempt_meets(
@@ -519,9 +519,9 @@ class TestAJournalThatCannotBeWritten:
         host.before_commit = raise_once
         fails_after(0)
         message = received(batch_from(3))
-        deliver(message)
+        deliver_unit(message)
         assert events() == [("delay", "r0@example.test"), *delivered(1)]
-        deliver(message)
+        deliver_unit(message)
         assert host.recipients == ["R1@example.test"]
 
     def test_nobody_gets_a_message_twice_however_long_it_lasts(
@@ -558,7 +558,7 @@ class TestAJournalThatCannotBeWritten:
 
         monkeypatch.setattr(stream, "emit", overloaded)
         monkeypatch.setattr(worker, "_PAUSE_SECONDS", 0.0)
-        deliver(received(batch_from(1)))
+        deliver_unit(received(batch_from(1)))
         assert events() == delivered(0)
         assert host.recipients == ["R0@example.test"]
 
@@ -596,7 +596,7 @@ class TestAJournalThatCannotBeWritten:
         monkeypatch.setattr(FileJournal, "record", record)
         monkeypatch.setattr(delivery_results, "results_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            deliver(received(batch_from(1)))
+            deliver_unit(received(batch_from(1)))
         assert list(FileJournal(tmp_path, UNIT).entries(first=False)) == [0]
 
     def test_the_outcome_of_a_single_message_without_a_record_completes_its_unit(
@@ -638,7 +638,7 @@ class TestAJournalWithoutRoom:
             assert queued("delivery") == [text]
         assert (host.recipients, all_events()) == ([], [])
         full[0] = False
-        deliver(queues.read(text))
+        deliver_unit(queues.read(text))
         assert sorted(all_events()) == [*delivered(0, 1, 2), *injected(0, 1, 2)]
 
     def test_a_message_that_was_just_generated_goes_through_the_queue(
@@ -655,7 +655,7 @@ class TestAJournalWithoutRoom:
         assert again == Generation(INJECTED)  # it has not been delivered
         full[0] = False
         (text,) = queued("delivery")
-        deliver(queues.read(text))
+        deliver_unit(queues.read(text))
         assert host.recipients == ["R0@example.test"]
         assert all_events() == [*delivered(0), *injected(0)]
 
@@ -664,11 +664,11 @@ def test_a_process_that_is_to_end_leaves_the_unit_to_another(host: MailHost) -> 
     text = body()
     shutdown.request()
     try:
-        deliver(queues.read(text))
+        deliver_unit(queues.read(text))
     finally:
         shutdown.withdraw()
     assert queued("delivery") == [text]
-    deliver(queues.read(text))
+    deliver_unit(queues.read(text))
     assert host.counts == {f"R{number}@example.test": 1 for number in range(3)}
 
 
@@ -681,6 +681,6 @@ def test_the_journal_outlives_a_failure_but_not_the_completion(
     with monkeypatch.context() as broken:
         broken.setattr(delivery_results, "results_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            deliver(message)
+            deliver_unit(message)
     (path,) = tmp_path.iterdir()
     assert path.read_text().count("\n") == 3

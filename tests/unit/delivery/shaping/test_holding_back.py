@@ -17,7 +17,7 @@ from chalicelib.delivery.outcome import Retry
 from chalicelib.delivery.shaping import groups, queue_page, shaper, store
 from chalicelib.delivery.shaping.providers import Limits
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.delivery.worker import deliver
+from chalicelib.delivery.worker import deliver_unit
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.fleet import warmup
@@ -75,7 +75,7 @@ def taken() -> Received:
 def rest_after(message: Received) -> Received:
     """Deliver a message; return what is queued for later."""
     with aws_requests() as requests:
-        deliver(message)
+        deliver_unit(message)
     (body,) = [
         request.parameters["MessageBody"]
         for request in requests
@@ -114,7 +114,7 @@ def test_a_paused_provider_gets_nothing_and_the_sender_is_told_once(
     message = rest_after(message)
     assert events("delay") == []
     time.passes(40)
-    deliver(message)
+    deliver_unit(message)
     assert len(host.recipients) == 3
     assert len(events("delivery")) == 3
     assert store.backlogs_of(PATH) == []
@@ -125,7 +125,7 @@ def test_a_unit_that_still_waits_costs_one_queue_message(time: Clock) -> None:
     shaper.shaper().learn(PATH, BUSY)
     message = rest_after(received(3))
     with aws_requests() as requests:
-        deliver(message)
+        deliver_unit(message)
     assert [each.operation for each in requests] == ["SendMessage"]
 
 
@@ -175,7 +175,7 @@ def test_mail_waits_since_it_was_generated_whatever_part_of_its_unit_leaves(
 def test_a_host_that_asks_to_wait_gets_no_other_message_of_the_unit(host: MailHost) -> None:
     host.answers = {f"R{number}@example.test": [BUSY] for number in range(30)}
     settings.cache_clear()
-    deliver(received(30))
+    deliver_unit(received(30))
     assert len(host.recipients) < 30
     assert shaper.shaper().is_paused(PATH)
 
@@ -188,7 +188,7 @@ def test_a_message_that_is_held_back_bounces_when_its_time_is_over(
     assert len(events("delay")) == 3
     time.passes(settings().retry_expiry)
     shaper.shaper().learn(PATH, BUSY)
-    deliver(message)
+    deliver_unit(message)
     assert host.recipients == []
     bounces = events("bounce")
     assert [(each["error_code"], each["bounce_class"]) for each in bounces] == [("554", "24")] * 3
@@ -212,7 +212,7 @@ def test_a_path_that_is_soon_free_does_not_wait_for_one_that_is_paused(
     message = rest_after(taken())
     assert message.head["paths"] == [PATH, "other.test|"]
     time.passes(5)
-    deliver(message)
+    deliver_unit(message)
     assert host.recipients == ["ann@other.test"]
 
 
@@ -230,7 +230,7 @@ def test_mail_that_waits_takes_the_volume_of_a_warming_ip_once(host: MailHost, t
     message = rest_after(message)
     assert 0 < len(host.recipients) < 30, "after pauses the rate is lower"
     time.passes(900)
-    deliver(message)
+    deliver_unit(message)
     assert len(host.recipients) == 30
     assert {each["sending_ip"] for each in events("delivery")} == {ip.external_ip}
     assert warmup.reserve(1, ip, clock.now(), 200) == 200 - 30
@@ -245,7 +245,7 @@ def test_the_rest_of_a_unit_keeps_its_warming_ip(host: MailHost, time: Clock) ->
     message = rest_after(received(30))
     assert 0 < len(host.recipients) < 30
     time.passes(10)
-    deliver(message)
+    deliver_unit(message)
     assert len(host.recipients) == 30
     assert warmup.reserve(1, ip, clock.now(), 200) == 200 - 30
 
@@ -272,7 +272,7 @@ def test_hosts_that_are_slow_are_so_for_all_their_domains(
 
     lock = Lock(1.0)
     monkeypatch.setattr(attempts, "_commit_lock", lambda: lock)
-    deliver(received(3))
+    deliver_unit(received(3))
     assert destinations == {"mx.host.test"}
 
 
@@ -282,7 +282,7 @@ def test_a_tls_report_of_the_service_itself_leaves_as_one(account: int, host: Ma
     batch = batch_of(2, 1, UNIT)
     event = batch.event | {"ip_pool": "default", "customer_id": str(account)}
     delivery_batch.queue(replace(batch, event=event, messages=[report, message(1)]))
-    deliver(taken())
+    deliver_unit(taken())
     assert {each.recipient: each.is_tls_report for each in host.messages} == {
         report.recipient: account == 0,
         message(1).recipient: False,
@@ -307,7 +307,7 @@ def test_what_is_held_back_does_not_wait_behind_the_mail_of_others(
 def queues_of_units(message: Received) -> dict[str, list[str]]:
     """Deliver a message; return the units that are queued for later, by queue."""
     with aws_requests() as requests:
-        deliver(message)
+        deliver_unit(message)
     units: dict[str, list[str]] = {}
     for request in requests:
         if request.operation == "SendMessage":

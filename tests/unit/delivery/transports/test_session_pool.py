@@ -65,7 +65,7 @@ class FakeSession(SmtpSession):
         self.said_goodbye = False
         self._deliver = deliver
 
-    def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+    def send(self, message: OutboundMessage, commit: Commit) -> Outcome:
         self.messages += 1
         return commit(self._deliver)
 
@@ -97,7 +97,7 @@ def sessions() -> Sessions:
 
 
 def send(pool: SessionPool, sessions: Sessions, key: SessionKey = HERE) -> Outcome:
-    return pool.deliver(key, sessions.connect, MESSAGE, commit_at_once)
+    return pool.send(key, sessions.connect, MESSAGE, commit_at_once)
 
 
 def test_a_session_is_used_again(sessions: Sessions) -> None:
@@ -211,7 +211,7 @@ def test_a_session_that_does_not_open_is_an_outcome() -> None:
         raise SessionFailed(failed)
 
     pool = SessionPool(PoolLimits())
-    assert pool.deliver(HERE, connect, MESSAGE, commit_at_once) == failed
+    assert pool.send(HERE, connect, MESSAGE, commit_at_once) == failed
 
 
 def test_a_commit_that_fails_frees_its_connection(sessions: Sessions) -> None:
@@ -221,7 +221,7 @@ def test_a_commit_that_fails_frees_its_connection(sessions: Sessions) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        pool.deliver(HERE, sessions.connect, MESSAGE, broken)
+        pool.send(HERE, sessions.connect, MESSAGE, broken)
     assert send(pool, sessions) == GOOD
 
 
@@ -462,5 +462,5 @@ def test_a_host_that_cannot_be_reached_takes_no_shared_connection(places: Shared
     def connect() -> SmtpSession:
         raise SessionFailed(LOST)
 
-    assert shared_pool().deliver(HERE, connect, MESSAGE, commit_at_once) == LOST
+    assert shared_pool().send(HERE, connect, MESSAGE, commit_at_once) == LOST
     assert is_free(places)

@@ -48,7 +48,7 @@ def options(
 
 def send(host: ScriptedServer, options_: SessionOptions) -> Delivered:
     session = open_session(host.address, "client.test", options_)
-    outcome = session.deliver(MESSAGE, commit_at_once)
+    outcome = session.send(MESSAGE, commit_at_once)
     session.close()
     assert isinstance(outcome, Delivered)
     return outcome
@@ -151,7 +151,7 @@ def test_an_ipv6_host_is_reached_from_an_ipv6_address() -> None:
         pytest.skip("no IPv6 here")
     with host:
         session = open_session(host.address, "client.test", options(), source_address="::1")
-        outcome = session.deliver(MESSAGE, commit_at_once)
+        outcome = session.send(MESSAGE, commit_at_once)
         session.close()
     assert outcome.ip_address == "::1"
 

@@ -48,7 +48,7 @@ def never(finish: Callable[[], Outcome]) -> Outcome:
 def test_a_message_arrives_as_it_was(extensions: tuple[str, ...]) -> None:
     with ScriptedServer(extensions=extensions) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), commit_at_once)
+        outcome = session.send(message(), commit_at_once)
         session.close()
     assert outcome == Delivered(250, "2.0.0 taken", "127.0.0.1", None)
     assert host.contents == [b"Subject: hi\r\n\r\n..dots\r\n..\r\nend\r\n"]
@@ -57,7 +57,7 @@ def test_a_message_arrives_as_it_was(extensions: tuple[str, ...]) -> None:
 def test_commands_go_out_together_where_that_is_offered() -> None:
     with ScriptedServer() as host:
         session = session_with(host)
-        session.deliver(message(), commit_at_once)
+        session.send(message(), commit_at_once)
         session.close()
     assert (
         host.conversations[0].batches[1]
@@ -70,7 +70,7 @@ def test_commands_go_out_together_where_that_is_offered() -> None:
 def test_commands_go_out_one_by_one_otherwise() -> None:
     with ScriptedServer(extensions=ONE_BY_ONE) as host:
         session = session_with(host)
-        session.deliver(message(), commit_at_once)
+        session.send(message(), commit_at_once)
         session.close()
     assert [batch.split(b" ")[0].strip() for batch in host.conversations[0].batches[:4]] == [
         b"EHLO",
@@ -85,7 +85,7 @@ def test_many_messages_share_a_session(extensions: tuple[str, ...]) -> None:
     with ScriptedServer(extensions=extensions) as host:
         session = session_with(host)
         for n in range(20):
-            assert session.deliver(message(f"b{n}@example.net"), commit_at_once).code == 250
+            assert session.send(message(f"b{n}@example.net"), commit_at_once).code == 250
         session.close()
     assert len(host.contents) == 20
     assert len(host.conversations) == 1
@@ -99,7 +99,7 @@ def test_a_host_that_writes_its_replies_one_by_one_is_not_waited_for() -> None:
         times = []
         for _ in range(40):
             started = time.monotonic()
-            session.deliver(message(), commit_at_once)
+            session.send(message(), commit_at_once)
             times.append(time.monotonic() - started)
         assert min(times) < 0.04, "each takes at least 40 ms with delayed acknowledgements"
         session.close()
@@ -109,7 +109,7 @@ def test_a_large_message_arrives_whole() -> None:
     content = b"Subject: big\r\n\r\n" + b"".join(b"%070d\r\n" % n for n in range(13_000))
     with ScriptedServer() as host:
         session = session_with(host)
-        assert session.deliver(message(data=content), commit_at_once).code == 250
+        assert session.send(message(data=content), commit_at_once).code == 250
         session.close()
     assert host.contents == [content]
 
@@ -135,10 +135,8 @@ def test_a_refused_message_leaves_the_session_usable(
     with ScriptedServer(extensions=extensions, answers=answers) as host:
         session = session_with(host)
         kind, code, text, bounce_class = outcome
-        assert session.deliver(message(), never) == kind(
-            code, text, bounce_class, "127.0.0.1", None
-        )
-        assert session.deliver(message(), commit_at_once).code == 250
+        assert session.send(message(), never) == kind(code, text, bounce_class, "127.0.0.1", None)
+        assert session.send(message(), commit_at_once).code == 250
         session.close()
     assert len(host.conversations) == 1
     assert "RSET" in host.conversations[0].verbs()
@@ -148,7 +146,7 @@ def test_a_refused_message_leaves_the_session_usable(
 def test_no_dot_is_sent_for_a_recipient_that_was_refused() -> None:
     with ScriptedServer(answers={"RCPT": [b"550 5.1.1 no such user\r\n"]}) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), never)
+        outcome = session.send(message(), never)
         assert not session.is_open
     assert isinstance(outcome, Failed)
     assert host.conversations[0].verbs()[-1] == "DATA"
@@ -167,10 +165,10 @@ def test_the_reply_to_the_dot_decides(
 ) -> None:
     with ScriptedServer(answers={".": [reply]}) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), commit_at_once)
+        outcome = session.send(message(), commit_at_once)
         assert isinstance(outcome, kind)
         assert outcome.bounce_class == bounce_class
-        assert session.deliver(message(), commit_at_once).code == 250
+        assert session.send(message(), commit_at_once).code == 250
         session.close()
     assert "RSET" not in host.conversations[0].verbs()
 
@@ -183,7 +181,7 @@ def test_a_host_that_hangs_up_before_the_dot_loses_the_session(
     with ScriptedServer(extensions=extensions, answers={verb: [HANG_UP]}) as host:
         session = session_with(host)
         with pytest.raises(SessionLost) as excinfo:
-            session.deliver(message(), never)
+            session.send(message(), never)
     assert excinfo.value.stale
     assert excinfo.value.outcome.bounce_class == 20
     assert not session.is_open
@@ -193,7 +191,7 @@ def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
     with ScriptedServer(answers={"RCPT": [SILENCE]}) as host:
         session = session_with(host, HURRIED)
         with pytest.raises(SessionLost) as excinfo:
-            session.deliver(message(), never)
+            session.send(message(), never)
     assert not excinfo.value.stale
     assert excinfo.value.outcome.bounce_class == 24
     assert excinfo.value.outcome.ip_address == "127.0.0.1"
@@ -208,7 +206,7 @@ def test_a_host_that_says_it_is_closing_loses_the_session(reply: str, is_stale: 
     with ScriptedServer(answers={"MAIL": [f"421 {reply}\r\n".encode()]}) as host:
         session = session_with(host)
         with pytest.raises(SessionLost) as excinfo:
-            session.deliver(message(), never)
+            session.send(message(), never)
     assert excinfo.value.stale is is_stale
     assert excinfo.value.outcome.code == 421
     assert excinfo.value.outcome.reply == reply
@@ -219,7 +217,7 @@ def test_a_refusal_counts_although_the_host_hangs_up_after_it(code: int) -> None
     answers: Answers = {"MAIL": [b"%d 5.7.1 go away\r\n" % code], "RCPT": [HANG_UP]}
     with ScriptedServer(answers=answers) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), never)
+        outcome = session.send(message(), never)
     assert outcome.code == code
     assert not session.is_open
 
@@ -231,7 +229,7 @@ def test_a_refusal_that_comes_before_the_dot_is_the_reply_to_it() -> None:
     }
     with ScriptedServer(answers=answers) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), commit_at_once)
+        outcome = session.send(message(), commit_at_once)
     assert isinstance(outcome, Failed)
     assert outcome.bounce_class == 23
 
@@ -252,7 +250,7 @@ def test_a_host_that_hangs_up_in_the_middle_of_the_content_may_say_why(
     last_words = (f"354 go\r\n{reply}\r\n".encode(), HANG_UP)
     with ScriptedServer(answers={"DATA": [last_words]}, extensions=("PIPELINING",)) as host:
         session = session_with(host)
-        assert session.deliver(message(data=LARGE), never) == outcome
+        assert session.send(message(data=LARGE), never) == outcome
     assert not session.is_open
 
 
@@ -271,7 +269,7 @@ def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
     with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
         session = session_with(host)
         with pytest.raises(SessionLost) as excinfo:
-            session.deliver(message(data=LARGE), never)
+            session.send(message(data=LARGE), never)
     assert excinfo.value.stale
     assert excinfo.value.outcome.code == 421
     assert excinfo.value.outcome.reply.startswith(reply)
@@ -282,7 +280,7 @@ def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
     with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
         session = session_with(host, HURRIED)
         with pytest.raises(SessionLost) as excinfo:
-            session.deliver(message(data=LARGE), never)
+            session.send(message(data=LARGE), never)
     assert not excinfo.value.stale
     assert excinfo.value.outcome.bounce_class == 24
 
@@ -296,7 +294,7 @@ def test_a_host_lost_after_the_dot_is_a_retry_and_nothing_is_resent(
 ) -> None:
     with ScriptedServer(answers={".": [answer]}) as host:
         session = session_with(host, HURRIED)
-        outcome = session.deliver(message(), commit_at_once)
+        outcome = session.send(message(), commit_at_once)
     assert isinstance(outcome, Retry)
     assert outcome.bounce_class == bounce_class
     assert outcome.reply.endswith("after the whole message was sent")
@@ -322,7 +320,7 @@ def test_a_host_that_hangs_up_before_the_last_piece_may_say_why(
             until_reset(session._wire._socket)
             return finish()
 
-        assert session.deliver(message(), late) == outcome
+        assert session.send(message(), late) == outcome
     assert not session.is_open
 
 
@@ -337,7 +335,7 @@ def until_reset(connection: socket.socket) -> None:
 def test_a_421_reply_to_the_dot_ends_the_session() -> None:
     with ScriptedServer(answers={".": [b"421 4.3.2 going down\r\n"]}) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), commit_at_once)
+        outcome = session.send(message(), commit_at_once)
     assert outcome == Retry(421, "4.3.2 going down", 70, "127.0.0.1", None)
     assert not session.is_open
 
@@ -354,7 +352,7 @@ def test_the_dot_is_sent_inside_the_commit_window_and_nothing_after_it(data: byt
             seen.append(host.conversations[0].verbs()[-1])
             return outcome
 
-        session.deliver(message(data=data), commit)
+        session.send(message(data=data), commit)
         session.close()
     assert seen == ["DATA", "."]
     assert host.contents[0].replace(b"\r\n..", b"\r\n.") == data
@@ -372,7 +370,7 @@ def test_most_of_a_large_message_goes_out_before_the_commit_window() -> None:
             before.append(sum(map(len, host.conversations[0].batches)))
             return finish()
 
-        session.deliver(message(data=LARGE), commit)
+        session.send(message(data=LARGE), commit)
         session.close()
     assert before[0] < len(LARGE)
 
@@ -384,7 +382,7 @@ def test_a_commit_that_breaks_leaves_no_session_behind() -> None:
     with ScriptedServer() as host:
         session = session_with(host)
         with pytest.raises(OSError, match="disk full"):
-            session.deliver(message(), broken)
+            session.send(message(), broken)
     assert not session.is_open
     assert host.contents == []
 
@@ -393,7 +391,7 @@ def test_a_commit_that_never_sends_the_dot_leaves_no_session_behind() -> None:
     outcome = Retry(451, "not today", 70)
     with ScriptedServer() as host:
         session = session_with(host)
-        assert session.deliver(message(), lambda finish: outcome) == outcome
+        assert session.send(message(), lambda finish: outcome) == outcome
         assert not session.is_open
     assert host.contents == []
 
@@ -406,8 +404,8 @@ def test_a_record_that_cannot_be_written_does_not_harm_the_session() -> None:
     with ScriptedServer() as host:
         session = session_with(host)
         with pytest.raises(OSError, match="disk full"):
-            session.deliver(message(), broken)
-        assert session.deliver(message(), commit_at_once).code == 250
+            session.send(message(), broken)
+        assert session.send(message(), commit_at_once).code == 250
         session.close()
     assert len(host.contents) == 2
 
@@ -415,9 +413,9 @@ def test_a_record_that_cannot_be_written_does_not_harm_the_session() -> None:
 def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> None:
     with ScriptedServer(answers={".": [b"250 2.0.0 taken\r\n550 5.7.1 spam\r\n"]}) as host:
         session = session_with(host)
-        assert session.deliver(message(), commit_at_once).code == 250
+        assert session.send(message(), commit_at_once).code == 250
         with pytest.raises(SessionLost, match="out of turn") as excinfo:
-            session.deliver(message(), never)
+            session.send(message(), never)
     assert excinfo.value.stale
     assert host.conversations[0].verbs().count("MAIL") == 1
 
@@ -425,7 +423,7 @@ def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> 
 def test_a_message_that_the_host_cannot_take_fails_without_a_command() -> None:
     with ScriptedServer(extensions=("SIZE 10",)) as host:
         session = session_with(host)
-        outcome = session.deliver(message(), never)
+        outcome = session.send(message(), never)
         session.close()
     assert isinstance(outcome, Failed)
     assert host.conversations[0].verbs() == ["EHLO", "QUIT"]
@@ -436,7 +434,7 @@ def test_a_host_out_of_step_is_not_trusted(reply: bytes) -> None:
     with ScriptedServer(answers={"DATA": [reply]}) as host:
         session = session_with(host)
         with pytest.raises(SessionLost, match="out of turn"):
-            session.deliver(message(), never)
+            session.send(message(), never)
 
 
 def test_a_host_that_does_not_reset_is_not_used_again() -> None:
@@ -446,9 +444,9 @@ def test_a_host_that_does_not_reset_is_not_used_again() -> None:
     }
     with ScriptedServer(answers=answers) as host:
         session = session_with(host)
-        session.deliver(message(), never)
+        session.send(message(), never)
         with pytest.raises(SessionLost, match="reset"):
-            session.deliver(message(), never)
+            session.send(message(), never)
 
 
 def test_closing_twice_or_a_dead_session_is_harmless() -> None:
