@@ -54,7 +54,8 @@ def reference() -> dict[Path, str]:
     """Return the pages about the code that are generated whole."""
     return {
         REFERENCE / "access-patterns.md": access_patterns.page(),
-        REFERENCE / "modules.md": module_index.page(),
+        REFERENCE / "modules.md": module_index.service_page(),
+        REFERENCE / "modules-around.md": module_index.page_around(),
     }
 
 

@@ -1,6 +1,6 @@
 """Start scheduled transmissions when they are due, or cancel them before.
 
-A start is queued on the ``generation`` queue, and queueing it twice does no harm. So any number of
+A start is queued on the ``small-sends`` queue, and queueing it twice does no harm. So any number of
 schedulers may run, and one that was down starts what became due meanwhile.
 """
 
