@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import packing
 from chalicelib.core.confined import Confined, Died
+from chalicelib.core.message_event import Event
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.events.model import Event
 from chalicelib.generation.chunk import (
     Attempted,
     Chunk,
@@ -26,8 +26,6 @@ from chalicelib.generation.chunk import (
 )
 from chalicelib.generation.message import Generator
 from chalicelib.transmissions.model import unpack
-
-Json = dict[str, Any]
 
 _MEMORY: Final = 2 * 1024 * 1024 * 1024
 _SECONDS: Final = 30.0
@@ -46,7 +44,7 @@ def generate_chunk_apart(
                 result = generate(_packed(chunk.alone(index), injected_ms, attempted()))
             except Died as death:
                 event = generator.death(index, recipient, str(death))
-                events.append(event | usage_mark(chunk))
+                events.append({**event, **usage_mark(chunk)})
             else:
                 message, message_events = _unpacked_result(result)
                 messages += message

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from chalicelib.core.addresses import Mailbox
+from chalicelib.core.json_types import Json
 from chalicelib.generation.compose import compose
 from chalicelib.generation.css import CssInliner
 from chalicelib.generation.faults import template_errors_as_faults
@@ -28,7 +29,7 @@ from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import PrebuiltContent, TextPart
 from chalicelib.transmissions.copies import of_copy
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 
 @dataclass(frozen=True, slots=True)

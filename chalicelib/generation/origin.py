@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from chalicelib.core.addresses import Mailbox, domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
+from chalicelib.core.json_types import Json
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.dkim.model import DkimKey
@@ -18,7 +19,7 @@ from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import check_may_send, pool_in_force
 
 

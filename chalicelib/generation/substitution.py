@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.snippets import store as snippets
 from chalicelib.template_language import (
     Budget,
@@ -22,7 +23,7 @@ from chalicelib.template_language import (
 )
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking.literal_links import mark, mark_all
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 _DYNAMIC: Final = ("dynamic_html", "dynamic_plain", "dynamic_amp_html")
 

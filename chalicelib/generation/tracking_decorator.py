@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chalicelib.core import ids
+from chalicelib.core.json_types import Json
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.generation.compose import Rendered
@@ -22,7 +23,7 @@ from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens, last_day
 from chalicelib.tracking.unsubscribe import unsubscribe_headers
 from chalicelib.tracking_domains import lookup
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 
 @dataclass(frozen=True, slots=True)

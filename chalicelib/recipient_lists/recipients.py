@@ -31,12 +31,11 @@ from chalicelib.core.errors import (
     missing_field,
     no_valid_recipient,
 )
+from chalicelib.core.json_types import Json
 from chalicelib.core.reply import fitting
 from chalicelib.mail_format.address_list import read_mailboxes
 from chalicelib.recipient_lists.limits import METADATA_BYTES, too_large_data
 from chalicelib.recipient_lists.stored_form import encode
-
-Json = dict[str, Any]
 
 MOST_TAGS = 10
 #: Errors that are kept for the recipients of one request

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from pydantic_core import to_json
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 _decoder = json.JSONDecoder()
 

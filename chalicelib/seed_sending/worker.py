@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
+from chalicelib.core.json_types import Json
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.delivery_queues import delivers_at_once
@@ -26,12 +26,11 @@ from chalicelib.generation.message import Generator
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.seeding.model import SeedSend
+from chalicelib.seeding.seed_batches import SeedRef
 from chalicelib.seeding.store import samples, seed_sends
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import transmissions
-
-Json = dict[str, Any]
 
 # All other fields of a recipient belong to the one real message: its envelope, its links
 _COPIED_FIELDS = ("name", "tags", "metadata", "substitution_data", "options")
@@ -39,11 +38,8 @@ _COPIED_FIELDS = ("name", "tags", "metadata", "substitution_data", "options")
 _log = logging.getLogger(__name__)
 
 
-def send_seed(seed: Json) -> None:
-    """Send one message of a seed send, once only.
-
-    ``seed`` is what the queue message names: ``account_id``, ``run`` and ``number``.
-    """
+def send_seed(seed: SeedRef) -> None:
+    """Send one message of a seed send, once only."""
     seed_send, number = seed_sends.get(seed["account_id"], seed["run"]), seed["number"]
     if seed_send is None:
         _log.warning("seed send %s is over", seed["run"])

@@ -10,6 +10,7 @@ from email.utils import format_datetime
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, is_address
 from chalicelib.core.errors import ApiError, ContentTooLarge, bad_format, invalid_domain
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.mail_format import rfc822
@@ -23,7 +24,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.transmissions import copies
 from chalicelib.transmissions.copies import Copies
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.policy_rejections import policy_rejections
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.resolve import options_in_force

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.core.addresses import Mailbox, spelling
+from chalicelib.core.json_types import Json
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.from_field import values_of
 from chalicelib.mail_format.header_rules import NEVER_SENT
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.mail_format.rfc822 import Field
-
-Json = dict[str, Any]
 
 CC: Final = "cc"
 BCC: Final = "bcc"

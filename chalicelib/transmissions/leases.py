@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError, subresource_not_found
+from chalicelib.core.json_types import Json
 from chalicelib.core.resource_ids import LONGEST_ID
 from chalicelib.recipient_lists.model import RecipientList, is_list_id
 from chalicelib.recipient_lists.store import lists
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import leases as template_leases
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import Recipients
 
 #  How long after its start a transmission may still need its template and list

@@ -7,12 +7,12 @@ options in force. Only a scheduled transmission is resolved later, when it start
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import packing
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
-
-Json = dict[str, Any]
 
 #: The longest time from now to the start of a scheduled transmission (spec 8)
 LONGEST_AHEAD_MS: Final = 3 * 86_400_000
@@ -74,7 +74,7 @@ class Transmission:
     shares_template: bool = False
     ab_test: Json = field(default_factory=dict)
     start_ms: int = 0
-    refusal: Json = field(default_factory=dict)
+    refusal: Refusal = field(default_factory=Refusal)
     leases: Json = field(default_factory=dict)
     counts_at_acceptance: bool = True
 

@@ -11,7 +11,8 @@ from typing import Any
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.core.message_event import Event, EventFields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.transmissions.model import Transmission
@@ -71,7 +72,7 @@ def policy_rejections(
     ]
 
 
-def _recipient_fields(transmission: Transmission, recipient: Mapping[str, Any]) -> Event:
+def _recipient_fields(transmission: Transmission, recipient: Mapping[str, Any]) -> EventFields:
     provider = mailbox_provider(domain_of(recipient["email"]))
     return recipient_fields(
         recipient["email"],

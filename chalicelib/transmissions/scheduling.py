@@ -10,6 +10,7 @@ import re
 
 from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
+from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.leases import release
@@ -21,7 +22,7 @@ from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
 
 _ID = re.compile(r"[0-9]{1,20}")
-_CANCELLED = {
+_CANCELLED: Refusal = {
     "type": "bounce",
     "bounce_class": "25",
     "error_code": "554",

@@ -17,13 +17,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from chalicelib.core import blobs
+from chalicelib.core.json_types import Json
 from chalicelib.recipient_lists.model import PART_RECIPIENTS, RecipientList
 from chalicelib.recipient_lists.stored_form import decode, iterate, join
-
-Json = dict[str, Any]
 
 _FASTEST = 1
 

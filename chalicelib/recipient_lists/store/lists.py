@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
+from chalicelib.core.json_types import Json
 from chalicelib.core.leases import Record, ResourceLease
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, deleted
-
-Json = dict[str, Any]
 
 #: How long before a scheduled start the lease on a list begins (10 minutes)
 PROTECTED_SECONDS = 600.0

@@ -21,12 +21,11 @@ from typing import Any, Final
 from chalicelib.core import blobs, clock
 from chalicelib.core.addresses import spelling
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.json_types import Json
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.seeding.model import Campaign, Sample
 from chalicelib.seeding.store.counters import campaign_key, partition
-
-Json = dict[str, Any]
 
 RETENTION: Final = 3 * 86_400
 """Seconds: longer than the longest duration, and than messages ever wait to be counted."""
