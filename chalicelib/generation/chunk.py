@@ -15,7 +15,6 @@ from typing import Protocol
 
 from chalicelib.core import config_cache, defaults
 from chalicelib.core.dynamo import Key
-from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Event, EventFields
 from chalicelib.core.reading import Reads, config_reads, read_ahead
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
@@ -26,6 +25,7 @@ from chalicelib.generation import suppression
 from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.message import Generator
 from chalicelib.metrics.model import COUNTS_IN_USAGE
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.store import configs as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.store.items import table as suppression_table
@@ -49,12 +49,12 @@ class Chunk:
     unit: WorkUnit
     transmission: Transmission
     first_index: int
-    recipients: list[Json]
+    recipients: list[StoredRecipient]
     is_small: bool = False
     absent: int = 0
 
     @property
-    def indexed_recipients(self) -> list[tuple[int, Json]]:
+    def indexed_recipients(self) -> list[tuple[int, StoredRecipient]]:
         """Return the recipients with their indexes."""
         return list(enumerate(self.recipients, start=self.first_index + self.absent))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Event, EventFields, Refusal
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.template_language import TemplateError
 
 
@@ -47,19 +47,19 @@ def template_errors_as_faults() -> Iterator[None]:
         raise RenderFault(f"[internal] {error.description}") from None
 
 
-def failure(text: str, recipient: Json) -> Ungenerated:
+def failure(text: str, recipient: StoredRecipient) -> Ungenerated:
     """Return the fault of a message that cannot be made from its content and data."""
     return _ungenerated("generation_failure", f"554 5.3.3 {text}", recipient)
 
 
-def rejection(text: str, recipient: Json) -> Ungenerated:
+def rejection(text: str, recipient: StoredRecipient) -> Ungenerated:
     """Return the fault of a message that may not be sent."""
     fault = _ungenerated("generation_rejection", f"550 5.7.1 {text}", recipient)
     fault.fields["bounce_class"] = "25"
     return fault
 
 
-def _ungenerated(kind: str, reason: str, recipient: Json) -> Ungenerated:
+def _ungenerated(kind: str, reason: str, recipient: StoredRecipient) -> Ungenerated:
     fields: EventFields = {
         "error_code": reason[:3],
         "reason": reason,

@@ -9,7 +9,6 @@ from typing import cast
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import Mailbox, domain_of, read_mailbox
 from chalicelib.core.errors import ApiError
-from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Event, EventFields
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
@@ -27,6 +26,7 @@ from chalicelib.generation.faults import (
 )
 from chalicelib.generation.origin import EnvelopeSender, Origin
 from chalicelib.generation.tracking_decorator import TrackingDecorator
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.tracking.rewrite import TrackingOptions
 from chalicelib.transmissions.model import Transmission
@@ -61,7 +61,7 @@ class Generator:
         """Return the From domain of all messages, if it is known before they are rendered."""
         return self._sender.domain if self._sender else None
 
-    def generate(self, index: int, recipient: Json) -> FinishedMessage:
+    def generate(self, index: int, recipient: StoredRecipient) -> FinishedMessage:
         """Return the finished message; raises :class:`NotGenerated`."""
         tracked = self._decorator.tracked(recipient)
         try:
@@ -69,7 +69,7 @@ class Generator:
         except Ungenerated as fault:
             raise NotGenerated(self._fault_event(fault, index, recipient, tracked)) from None
 
-    def death(self, index: int, recipient: Json, reason: str) -> Event:
+    def death(self, index: int, recipient: StoredRecipient, reason: str) -> Event:
         """Return the event of a recipient whose message ended the process that generated it.
 
         Nothing is rendered for it, so From and subject are not known.
@@ -79,7 +79,9 @@ class Generator:
             fault, index, recipient, _tracking(self._decorator.tracked(recipient))
         )
 
-    def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
+    def _generate(
+        self, index: int, recipient: StoredRecipient, tracked: TrackingOptions
+    ) -> FinishedMessage:
         if refusal := self._transmission.refusal:
             raise refused(refusal)
         message_id = ids.message_id(self._transmission.id, index)
@@ -103,7 +105,7 @@ class Generator:
         return FinishedMessage(index, envelope.sender, recipient["email"], fields, data)
 
     def _build(
-        self, message_id: str, recipient: Json, tracked: TrackingOptions
+        self, message_id: str, recipient: StoredRecipient, tracked: TrackingOptions
     ) -> tuple[Draft, EnvelopeSender, bytes]:
         """Return the draft, the envelope and the signed bytes of a message."""
         foreseen = self._foreseen_envelope(message_id, recipient)
@@ -126,7 +128,9 @@ class Generator:
         except (ValueError, RenderFault):
             return None
 
-    def _foreseen_envelope(self, message_id: str, recipient: Json) -> EnvelopeSender | None:
+    def _foreseen_envelope(
+        self, message_id: str, recipient: StoredRecipient
+    ) -> EnvelopeSender | None:
         """Return the envelope before rendering, for templates; ``None`` if they make the From."""
         if self._sender is None:
             return None
@@ -138,7 +142,7 @@ class Generator:
         return drafter(self._transmission, self._injected_ms)
 
     def _fault_event(
-        self, fault: Ungenerated, index: int, recipient: Json, tracked: TrackingOptions
+        self, fault: Ungenerated, index: int, recipient: StoredRecipient, tracked: TrackingOptions
     ) -> Event:
         """Return the event of a recipient without a message."""
         fields = self._header_fields(fault.kind, recipient)
@@ -148,7 +152,7 @@ class Generator:
         self,
         fault: Ungenerated,
         index: int,
-        recipient: Json,
+        recipient: StoredRecipient,
         content_fields: EventFields,
         header_fields: EventFields | None = None,
     ) -> Event:
@@ -170,7 +174,7 @@ class Generator:
             "amp_enabled": has_amp,
         }
 
-    def _header_fields(self, kind: str, recipient: Json) -> EventFields:
+    def _header_fields(self, kind: str, recipient: StoredRecipient) -> EventFields:
         """Return From and subject as far as they are known without a message.
 
         They are those of ``kind``'s fields: events of refused mail are searched and counted by the
@@ -186,7 +190,7 @@ class Generator:
             fields["subject"] = self._drafter.subject_of(recipient)
         return documented_fields(kind, fields)
 
-    def _recipient_fields(self, recipient: Json) -> EventFields:
+    def _recipient_fields(self, recipient: StoredRecipient) -> EventFields:
         provider = mailbox_provider(domain_of(recipient["email"]))
         return recipient_fields(
             recipient["email"],
@@ -208,7 +212,7 @@ def _tracking(tracked: TrackingOptions) -> EventFields:
     return {"open_tracking": tracked.opens, "click_tracking": tracked.clicks}
 
 
-def _check_size(message: bytes, recipient: Json) -> None:
+def _check_size(message: bytes, recipient: StoredRecipient) -> None:
     if len(message) > (most := settings().max_message_bytes):
         raise failure(f"[internal] message of {len(message)} bytes is over {most}", recipient)
 

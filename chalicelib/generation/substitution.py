@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from chalicelib.core.json_types import Json
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.snippets import store as snippets
 from chalicelib.template_language import (
     Budget,
@@ -68,7 +69,7 @@ class Substitution:
             self._marked_owner_snippets = _marked(self._owner_snippets)
         self._compiled: dict[tuple[str, TemplatePart], CompiledPart] = {}
 
-    def filling(self, recipient: Json, env_from: str | None = None) -> Filling:
+    def filling(self, recipient: StoredRecipient, env_from: str | None = None) -> Filling:
         """Return what renders the parts of a recipient's message.
 
         ``env_from`` is the envelope sender of the message. All parts share one budget.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import cast
 
 from chalicelib.core import clock
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
-from chalicelib.core.json_types import Json
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.delivery_queues import delivers_at_once
@@ -25,6 +25,7 @@ from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.message import Generator
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.model import SeedSend
 from chalicelib.seeding.seed_batches import SeedRef
 from chalicelib.seeding.store import samples, seed_sends
@@ -86,7 +87,7 @@ def _addressed(raw: bytes, address: str) -> bytes:
     return rfc822.join(rfc822.replace_field(fields, to), body)
 
 
-def _recipient(seed_send: SeedSend, number: int) -> Json:
+def _recipient(seed_send: SeedSend, number: int) -> StoredRecipient:
     recipient = samples.recipient_of(seed_send.sample)
-    fields = {name: recipient[name] for name in _COPIED_FIELDS if name in recipient}
-    return fields | {"email": seed_send.addresses[number]}
+    fields = {name: value for name, value in recipient.items() if name in _COPIED_FIELDS}
+    return cast(StoredRecipient, fields | {"email": seed_send.addresses[number]})

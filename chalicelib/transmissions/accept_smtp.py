@@ -19,7 +19,7 @@ from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.seven_bit import seven_bit_message
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
-from chalicelib.recipient_lists.stored_form import encode
+from chalicelib.recipient_lists.stored_form import StoredRecipient, encode
 from chalicelib.sending_domains import store as domains
 from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.transmissions import copies
@@ -111,7 +111,7 @@ def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) 
 def _find_sender(
     transmission: Transmission,
     fields: list[Field],
-    recipients: Sequence[Json],
+    recipients: Sequence[StoredRecipient],
     message: SmtpMessage,
 ) -> Sender:
     """Return the sender; a From domain that is not the sender's makes events as well."""

@@ -13,6 +13,7 @@ from chalicelib.core import packing
 from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 #: The longest time from now to the start of a scheduled transmission (spec 8)
 LONGEST_AHEAD_MS: Final = 3 * 86_400_000
@@ -120,9 +121,9 @@ class Transmission:
         """Tell whether the account was an enterprise one when the transmission was accepted."""
         return bool(self.defaults.get("enterprise"))
 
-    def return_path_for(self, recipient: Json) -> str:
+    def return_path_for(self, recipient: StoredRecipient) -> str:
         """Return the requested envelope sender; only enterprise accounts have one a recipient."""
-        own: str = recipient.get("return_path", "") if self.is_of_enterprise else ""
+        own = recipient.get("return_path", "") if self.is_of_enterprise else ""
         return own or self.return_path
 
     def pack(self) -> bytes:

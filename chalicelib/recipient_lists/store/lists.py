@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator
 from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
-from chalicelib.core.json_types import Json
 from chalicelib.core.leases import Record, ResourceLease
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, deleted
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 #: How long before a scheduled start the lease on a list begins (10 minutes)
 PROTECTED_SECONDS = 600.0
@@ -43,7 +43,7 @@ def in_account(account_id: int) -> Iterator[RecipientList]:
     return map(_from_item, owned_items(_config, account_id, "recipient_lists"))
 
 
-def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[Json]]:
+def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[StoredRecipient]]:
     """Yield the recipients of a list, a thousand at a time, in their stored form.
 
     ``start`` is the number of the part to begin with; recipient ``n`` is in part ``n // 1000``.
