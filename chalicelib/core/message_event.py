@@ -7,7 +7,7 @@ public form, in which most numbers are text. ``events.fields`` describes each fi
 reads those of :class:`_Internal`; nobody is shown them.
 """
 
-from __future__ import annotations
+# Without the import of annotations, which would compile each of these types at a cold start
 
 from typing import NotRequired, TypedDict
 
