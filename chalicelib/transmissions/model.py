@@ -7,7 +7,7 @@ options in force. Only a scheduled transmission is resolved later, when it start
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypedDict
 
 from chalicelib.core import packing
 from chalicelib.core.json_types import Json
@@ -31,6 +31,23 @@ CANCELLED = "Canceled"
 
 #: names of fields → those under which they are stored
 _FORMER_NAMES = {"leases": "uses", "counts_at_acceptance": "is_counted"}
+
+
+class AbTestRef(TypedDict, total=False):
+    """The version of an A/B test in which content was tried; empty if it was in none."""
+
+    id: str
+    version: int
+
+
+class Leases(TypedDict, total=False):
+    """The stored template and the list on which a transmission has leases, if it has.
+
+    ``template`` holds two values: the subaccount, ``None`` for the primary account, and the id.
+    """
+
+    template: list[Any]
+    list: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +90,10 @@ class Transmission:
     template_id: str = ""
     template_version: str = ""
     shares_template: bool = False
-    ab_test: Json = field(default_factory=dict)
+    ab_test: AbTestRef = field(default_factory=AbTestRef)
     start_ms: int = 0
     refusal: Refusal = field(default_factory=Refusal)
-    leases: Json = field(default_factory=dict)
+    leases: Leases = field(default_factory=Leases)
     counts_at_acceptance: bool = True
 
     @property

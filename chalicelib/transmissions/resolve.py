@@ -26,7 +26,7 @@ from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import TAG, MessageError, PrebuiltContent
 from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.model import AbTestRef, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
 
@@ -46,7 +46,7 @@ class ResolvedContent:
     options: Mapping[str, bool] = field(default_factory=dict)
     template: Template | None = None
     version: str = ""
-    ab_test: Json = field(default_factory=dict)
+    ab_test: AbTestRef = field(default_factory=AbTestRef)
 
     @property
     def sender(self) -> str | Json:

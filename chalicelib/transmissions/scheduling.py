@@ -13,7 +13,7 @@ from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found
 from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.leases import release
+from chalicelib.transmissions.leases import release, without_list
 from chalicelib.transmissions.model import SUBMITTED, Transmission
 from chalicelib.transmissions.progress import state_of
 from chalicelib.transmissions.resolve import refuse
@@ -91,9 +91,8 @@ def _cancel(record: Record) -> bool:
         return False
     queue_start(record.transmission.id)
     due.remove(due_of(record.transmission))
-    leases = record.transmission.leases
     # The list is needed for the events; the start releases it
-    release(record.transmission, {name: leases[name] for name in leases if name != "list"})
+    release(record.transmission, without_list(record.transmission.leases))
     return True
 
 

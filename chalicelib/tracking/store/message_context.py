@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from chalicelib.core import blobs, clock, dynamo, ids, message_keys
 from chalicelib.core.dynamo import Item, Key, Table
@@ -49,6 +49,14 @@ class Context(NamedTuple):
     fields: EventFields
     first_index: int
     unit: str
+
+
+class _ContextTable(TypedDict):
+    """The stored fields of a unit's messages: those that all share, and the others as columns."""
+
+    indexes: list[int]
+    shared: dict[str, Any]
+    columns: dict[str, list[Any]]
 
 
 def item_of(
@@ -190,7 +198,7 @@ def _encode(messages: list[tuple[int, EventFields]]) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
-def _to_table(messages: list[tuple[int, EventFields]]) -> dict[str, Any]:
+def _to_table(messages: list[tuple[int, EventFields]]) -> _ContextTable:
     """Return the fields as columns; a value that all messages share is stored once."""
     names = dict.fromkeys(name for _, fields in messages for name in fields)
     columns = {
@@ -228,9 +236,9 @@ def _has_context(item: Item) -> bool:
     return "data" in item or "blob" in item
 
 
-def _decode(item: Item) -> dict[str, Any]:
+def _decode(item: Item) -> _ContextTable:
     data = blobs.get(item["blob"]) if "blob" in item else item["data"]
-    table: dict[str, Any] = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    table: _ContextTable = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
     return table
 
 
@@ -240,12 +248,13 @@ def _messages_of(item: Item) -> list[tuple[int, EventFields]]:
     return [(index, _own(table, row)) for row, index in enumerate(table["indexes"])]
 
 
-def _own(table: dict[str, Any], row: int) -> EventFields:
+def _own(table: _ContextTable, row: int) -> EventFields:
     own = {name: column[row] for name, column in table["columns"].items()}
-    return table["shared"] | {name: value for name, value in own.items() if value is not None}
+    fields = table["shared"] | {name: value for name, value in own.items() if value is not None}
+    return cast(EventFields, fields)
 
 
-def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> EventFields:
+def _fields(table: _ContextTable, row: int, transmission_id: str, index: int) -> EventFields:
     own = _own(table, row)
     return {
         **own,
