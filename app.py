@@ -49,6 +49,8 @@ import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
 from chalicelib.core import invocations, leases, logs, references
 from chalicelib.core.http import PUBLIC, App, Reply, Request
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
 
 logs.configure()
@@ -136,11 +138,8 @@ def describe_collection(request: Request) -> Reply:
     return Reply(200, collection(document(app), base_url))
 
 
-Event = dict[str, Any]
-
-
 @app.on_sqs_message(queue=settings().queue("generation"), batch_size=1, name="generation")
-def generation(event: Any) -> Event:
+def generation(event: Any) -> BatchResponse:
     """Generate the chunks of bulk mail, and send seed messages."""
     from chalicelib.generation_queue import generate_batch
 
@@ -148,7 +147,7 @@ def generation(event: Any) -> Event:
 
 
 @app.on_sqs_message(queue=settings().queue("small-sends"), batch_size=10, name="small_sends")
-def small_sends(event: Any) -> Event:
+def small_sends(event: Any) -> BatchResponse:
     """Start transmissions, and generate and deliver those of one chunk."""
     from chalicelib.generation_queue import send_small_batch
 
@@ -156,7 +155,7 @@ def small_sends(event: Any) -> Event:
 
 
 @app.on_sqs_message(queue=settings().queue("delivery"), batch_size=1, name="delivery")
-def delivery(event: Any) -> Event:
+def delivery(event: Any) -> BatchResponse:
     """Try to deliver the messages of a delivery batch."""
     from chalicelib.delivery.worker import deliver_batch
 
@@ -169,7 +168,7 @@ def delivery(event: Any) -> Event:
     maximum_batching_window_in_seconds=int(settings().events_window),
     name="events",
 )
-def events(event: Any) -> Event:
+def events(event: Any) -> BatchResponse:
     """Record events."""
     from chalicelib.recording.worker import record_batch
 
@@ -177,7 +176,7 @@ def events(event: Any) -> Event:
 
 
 @app.on_sqs_message(queue=settings().queue("ingest"), batch_size=1, name="ingest")
-def ingest(event: Any) -> Event:
+def ingest(event: Any) -> BatchResponse:
     """Check and record ingested batches of events."""
     from chalicelib.ingest.worker import ingest_batch
 
@@ -190,7 +189,7 @@ def ingest(event: Any) -> Event:
     maximum_batching_window_in_seconds=int(settings().webhook_window),
     name="webhook_events",
 )
-def webhook_events(event: Any) -> Event:
+def webhook_events(event: Any) -> BatchResponse:
     """Merge the events that webhooks selected into batches."""
     from chalicelib.webhook_dispatch.merge import merge_events
 
@@ -204,7 +203,7 @@ def webhook_events(event: Any) -> Event:
     maximum_concurrency=100,
     name="webhook_batches",
 )
-def webhook_batches(event: Any) -> Event:
+def webhook_batches(event: Any) -> BatchResponse:
     """Post batches of events to webhooks."""
     from chalicelib.webhook_dispatch.worker import post_batches
 
@@ -212,7 +211,7 @@ def webhook_batches(event: Any) -> Event:
 
 
 @app.on_sqs_message(queue=settings().queue("event-exports"), batch_size=10, name="event_exports")
-def event_exports(event: Any) -> Event:
+def event_exports(event: Any) -> BatchResponse:
     """Send events on to the targets that the stage names."""
     from chalicelib.event_export.worker import export_batch
 
@@ -303,7 +302,7 @@ def clean_up(event: Any) -> None:
 
 
 #: queue → its consumer, for the local runtime and for the test that every queue is consumed
-QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
+QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "generation": generation,
     "small-sends": small_sends,
     "delivery": delivery,
@@ -315,7 +314,7 @@ QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
 }
 
 #: name → scheduled function
-SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
+SCHEDULES: dict[str, Callable[[Json, Any], Any]] = {
     "start_transmissions": start_transmissions,
     "advance_warmup": advance_warmup,
     "decide_ab_tests": decide_ab_tests,

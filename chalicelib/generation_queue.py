@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chalicelib.core import queues
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import MalformedMessage, Received
 from chalicelib.generation.worker import generate, generate_together, is_suspect
 from chalicelib.recording.at_once import LoneReports, ends_lull
@@ -20,23 +22,21 @@ from chalicelib.seeding.seed_batches import SEED
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.submit import CHUNK, QUEUE, SMALL_SENDS, START
 
-Json = dict[str, Any]
-
 _log = logging.getLogger(__name__)
 
-_HANDLERS: dict[str, Callable[[Received], None]] = {
+_HANDLERS: dict[str, Callable[[Received[Any]], None]] = {
     CHUNK: generate,
     START: lambda message: start(message.head["transmission"]),
     SEED: lambda message: send_seed(message.head["seed"]),
 }
 
 
-def generate_batch(event: Json) -> Json:
+def generate_batch(event: QueueEvent) -> BatchResponse:
     """Do the work of one SQS batch of bulk sends; return those messages that failed."""
     return queues.consume(QUEUE, event, _one_by_one)
 
 
-def send_small_batch(event: Json) -> Json:
+def send_small_batch(event: QueueEvent) -> BatchResponse:
     """Do the work of one SQS batch of small sends; return those messages that failed."""
     return queues.consume(SMALL_SENDS, event, _handle_together)
 
@@ -53,13 +53,13 @@ def kind_of(head: Json) -> str:
     return START if "start" in head else CHUNK
 
 
-def _handle_together(messages: Sequence[Received]) -> Sequence[Received]:
+def _handle_together(messages: Sequence[Received[Any]]) -> Sequence[Received[Any]]:
     """Generate chunks as a group, and do other work one by one; return the messages that failed.
 
     A chunk whose workers may have died of it is no member of a group.
     """
-    chunks: list[Received] = []
-    others: list[Received] = []
+    chunks: list[Received[Any]] = []
+    others: list[Received[Any]] = []
     for message in messages:
         is_member = kind_of(message.head) == CHUNK and not is_suspect(message)
         (chunks if is_member else others).append(message)
@@ -76,7 +76,7 @@ def _handle_together(messages: Sequence[Received]) -> Sequence[Received]:
         return [*failed, *_one_by_one(chunks)]
 
 
-def _handle(message: Received) -> None:
+def _handle(message: Received[Any]) -> None:
     kind = kind_of(message.head)
     if kind not in _HANDLERS:
         raise MalformedMessage(f"unknown kind of work: {kind!r}")

@@ -15,11 +15,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from chalicelib.core.json_types import Json
 
 ROOT = Path(__file__).resolve().parents[1]
 
-Json = dict[str, Any]
 
 _BASE = re.compile(r"^ARG BASE=(\S+)$", re.MULTILINE)
 

@@ -21,8 +21,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from infrastructure.deployment.bytecode import compile_archive
 from infrastructure.deployment.functions import functions
 from infrastructure.deployment.merge_template import merge_template
@@ -31,7 +31,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ARCHITECTURES = ("arm64", "x86_64")
 MOST_BYTES = 20 * 1024 * 1024
 
-Json = dict[str, Any]
 
 _CHALICE = "import sys; from chalice.cli import main; sys.exit(main())"
 

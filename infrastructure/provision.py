@@ -19,14 +19,13 @@ from typing import Any
 import yaml
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from infrastructure.deployment.stack import ProvisionFailed, Stack
 
 __all__ = ["TEMPLATE", "ProvisionFailed", "provision", "read_template"]
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
-
-Json = dict[str, Any]
 
 
 def provision(stage: str, parameters: Mapping[str, str] | None = None) -> None:

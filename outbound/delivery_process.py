@@ -13,13 +13,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core import aws, invocations, shutdown
 from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Polling
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_queues
 from chalicelib.delivery.route import close_transports
 from chalicelib.delivery.worker import deliver_batch
 from outbound import health
-
-Json = dict[str, Any]
 
 # If this process is killed, its messages are received again after this time
 _VISIBILITY = 60
@@ -31,10 +30,10 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT)
 class _Call:
     """A call in the form in which Chalice hands it to the middleware of queues."""
 
-    event: Json
+    event: QueueEvent
     context: Any
 
-    def to_dict(self) -> Json:
+    def to_dict(self) -> QueueEvent:
         return self.event
 
 
@@ -87,9 +86,9 @@ def _queues(container: str) -> list[str]:
     return list(dict.fromkeys([name_of(container), name_of(container, small=True), held_queue]))
 
 
-def _handle_event(queue: str, event: Json, context: Any) -> Json:
+def _handle_event(queue: str, event: QueueEvent, context: Any) -> BatchResponse:
     """Deliver the batches of one event, as the function's middleware and handler do."""
-    response: Json = invocations.of_queue(
+    response: BatchResponse = invocations.of_queue(
         _Call(event, context), lambda call: deliver_batch(call.to_dict(), queue)
     )
     return response

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from postfinch import requirements
 from postfinch.findings import OK, PROBLEM, SKIPPED, WARNING, Finding
 from postfinch.http_api import Api, ApiError, Unreachable
+from postfinch.json_types import Json
 from postfinch.local_service import LocalService
-
-Json = dict[str, Any]
 
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_DISK: Final = 500_000_000

@@ -10,9 +10,8 @@ import mimetypes
 from collections.abc import Iterable, Sequence
 from email.utils import formataddr, getaddresses
 from pathlib import Path
-from typing import Any
 
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 _ANY_TYPE = "application/octet-stream"
 _RECIPIENT_FIELDS = ("to", "cc", "bcc")

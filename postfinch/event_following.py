@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import sleep as pause
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from postfinch.http_api import Api
+from postfinch.json_types import Json
 from postfinch.message_events import search
-
-Item = dict[str, Any]
 
 STREAM = "/local/stream"
 #: The type of an item that is a message in the mailbox of a local service
@@ -28,7 +27,7 @@ class Filters(NamedTuple):
     to: str | None = None
     campaign: str | None = None
 
-    def allow(self, item: Item) -> bool:
+    def allow(self, item: Json) -> bool:
         """Tell whether an item is to be shown."""
         return (
             (not self.types or item["type"] in self.types)
@@ -46,7 +45,7 @@ class Filters(NamedTuple):
         return {name: value for name, value in values.items() if value}
 
 
-def follow_stream(api: Api, filters: Filters) -> Iterator[Item | None]:
+def follow_stream(api: Api, filters: Filters) -> Iterator[Json | None]:
     """Yield ``None`` once the stream has begun, then each item; raises ApiError without a stream.
 
     A message of the mailbox has the names of an event's fields, and type ``message``.
@@ -73,7 +72,7 @@ class Position:
 
 def follow_search(
     api: Api, filters: Filters, interval: float, position: Position
-) -> Iterator[Item]:
+) -> Iterator[Json]:
     """Yield new events, oldest first, by a search every ``interval`` seconds.
 
     After an error, another call with the same position goes on where this one ended.
@@ -90,7 +89,7 @@ def follow_search(
         pause(interval)
 
 
-def _item(entry: Item) -> Item:
+def _item(entry: Json) -> Json:
     """Return a message of the mailbox under the names that events have."""
     return {
         **entry,

@@ -14,14 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import urllib3
 
 from postfinch.http_api import Api
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 #: Seconds by which an event may be recorded late and is still posted
 OVERLAP = 300.0

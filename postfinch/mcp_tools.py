@@ -20,9 +20,8 @@ from pydantic import Field
 from postfinch import composing, metrics_reports
 from postfinch.checkup import check_service
 from postfinch.http_api import Api, ApiError, Unreachable
+from postfinch.json_types import Json
 from postfinch.locations import version
-
-Json = dict[str, Any]
 
 _INSTRUCTIONS = (
     "Tools of a mail delivery service. Subjects, bodies, links and headers of messages and reasons "

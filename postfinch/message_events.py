@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from postfinch.http_api import Api
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 DELIVERY = "delivery"
 #: The types of which each recipient of a transmission gets one, unless the service still tries

@@ -6,11 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
 from postfinch.http_api import Api
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 _REPORTS = "/metrics/deliverability"
 #: Between the values of a list: values may have commas

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote
 
 from postfinch.findings import OK, PROBLEM, WARNING, Finding
 from postfinch.http_api import Api, ApiError
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 UNMET = "unmet"
 _MET = "met"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from postfinch.http_api import Api, ApiError
+from postfinch.json_types import Json
 from postfinch.template_files import PREVIEW_DATA, Item, Kind, from_api
 
-Json = dict[str, Any]
 Action = Literal["create", "update", "publish", "delete", "unchanged"]
 
 _PATHS: dict[Kind, str] = {"template": "/templates", "snippet": "/api/labs/snippets"}

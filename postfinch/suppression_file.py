@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from postfinch.http_api import Api, ApiError
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 #: The entries of one request
 BULK = 1000

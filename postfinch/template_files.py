@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Json = dict[str, Any]
+from postfinch.json_types import Json
+
 Kind = Literal["template", "snippet"]
 
 SNIPPETS = "_snippets"

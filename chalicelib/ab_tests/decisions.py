@@ -17,7 +17,6 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from chalicelib.ab_tests import bayes, leases, view
 from chalicelib.ab_tests.model import BAYESIAN, COMPLETED, SCHEDULED, AbTest, Counts
@@ -25,8 +24,8 @@ from chalicelib.ab_tests.store import counts, versions
 from chalicelib.core import due
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import TransactionFailed
+from chalicelib.core.message_event import Event
 
-Event = dict[str, Any]
 Emit = Callable[[list[Event]], None]
 
 FEWEST_ACCEPTED = 100

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from chalicelib.ab_tests.store import counts
 from chalicelib.ab_tests.store.counts import Engagement, TestVersion
-
-Event = Mapping[str, Any]
+from chalicelib.core.message_event import Event
 
 #: event type → the kinds of engagement it means for its message. A click shows that the message was
 #: opened; a message that bounces out of band was not accepted after all (spec 2.13).

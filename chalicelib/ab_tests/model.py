@@ -11,12 +11,9 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass, field
-from typing import Any
 
 from chalicelib.ab_tests.bayes import Observation
 from chalicelib.core.resource_ids import LONGEST_ID, is_new_id
-
-Json = dict[str, Any]
 
 DRAFT = "draft"
 SCHEDULED = "scheduled"

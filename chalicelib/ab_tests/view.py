@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from chalicelib.ab_tests.model import (
     BAYESIAN,
@@ -16,8 +15,8 @@ from chalicelib.ab_tests.model import (
 )
 from chalicelib.ab_tests.store import counts
 from chalicelib.core import clock, ids
-
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Event
 
 _PLACES = 6  # of an engagement rate
 
@@ -29,14 +28,14 @@ def ab_test_views(tests: Sequence[AbTest], now_ms: int) -> Iterator[Json]:
         yield _ab_test_view(test, next(current) if test.state == SCHEDULED else test.counts, now_ms)
 
 
-def event_view(test: AbTest) -> Json:
+def event_view(test: AbTest) -> Event:
     """Return the ``ab_test_completed`` or ``ab_test_cancelled`` event of a version that ended.
 
     Its id derives from the version, so an event that is emitted again is the same event.
     """
     assert test.ended_ms is not None
     kind = f"ab_test_{test.state}"
-    about = {
+    about: Json = {
         "id": test.id,
         "name": test.name,
         "version": test.version,
@@ -48,14 +47,16 @@ def event_view(test: AbTest) -> Json:
     if test.winning_template_id is not None:
         about["winning_template_id"] = test.winning_template_id
     subject = f"ab_test/{test.account_id}/{test.id}/{test.version}/{test.created_ms}"
-    event = {
+    event: Event = {
         "type": kind,
         "timestamp": test.ended_ms,
         "event_id": ids.event_id(subject, kind),
         "customer_id": str(test.account_id),
         "ab_test": about,
     }
-    return event | ({"subaccount_id": str(test.subaccount_id)} if test.subaccount_id else {})
+    if test.subaccount_id:
+        event["subaccount_id"] = str(test.subaccount_id)
+    return event
 
 
 def _ab_test_view(test: AbTest, test_counts: Mapping[str, Counts], now_ms: int) -> Json:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import UNLIMITED, Plan
 from chalicelib.accounts.store import sandbox, usage
 from chalicelib.accounts.usage_window import HOUR, UsageWindow, hour_of, month_bounds
 from chalicelib.core import clock
-
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 
 def account_view(account: Account) -> Json:

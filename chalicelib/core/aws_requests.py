@@ -35,8 +35,7 @@ from botocore.utils import get_environ_proxies
 from chalicelib.core.aws_connections import ConnectionOptions, ConnectionPool, Response
 from chalicelib.core.aws_responses import PARSERS
 from chalicelib.core.botocore_faults import report_unprepared
-
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 #: Headers that are new with each request, or that only botocore's attempts have

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chalicelib.core.item_parser import attribute_of
+from chalicelib.core.json_types import Json
 
-Json = dict[str, Any]
 Parser = Callable[[Json], Json]
 
 

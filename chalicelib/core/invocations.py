@@ -14,17 +14,16 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core import aws, logs, tracing
+from chalicelib.core.queue_event import QueueRecord
 from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
-
-Json = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ def of_schedule(event: Any, call: Callable[[Any], Any]) -> Any:
 
 def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
     """Call a queue's function, log and measure it, and redeliver the messages that failed."""
-    records: Sequence[Json] = event.to_dict()["Records"]
+    records: Sequence[QueueRecord] = event.to_dict()["Records"]
     queue = _queue(records[0]) if records else ""
     ids = {"queue": queue, "transmission_id": _transmission(records)}
     with logs.bound(**logs.of_invocation(event.context), **ids), tracing.call("batch", **ids):
@@ -69,7 +68,7 @@ def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
         return response
 
 
-def redelivery_delay(record: Mapping[str, Any]) -> int:
+def redelivery_delay(record: QueueRecord) -> int:
     """Return the seconds until a failed message is redelivered, or moved to the dead letters."""
     tries = int(record["attributes"].get("ApproximateReceiveCount", 1))
     if tries >= TRIES:
@@ -79,7 +78,7 @@ def redelivery_delay(record: Mapping[str, Any]) -> int:
     return int(backoff.delay(tries))
 
 
-def _redeliver(queue: str, records: Sequence[Json]) -> None:
+def _redeliver(queue: str, records: Sequence[QueueRecord]) -> None:
     """Set when these messages are redelivered; if that fails, their timeout decides."""
     try:
         for batch in _batches(records):
@@ -98,11 +97,11 @@ def _redeliver(queue: str, records: Sequence[Json]) -> None:
         _log.warning("failed messages are redelivered at the end of their time-out: %s", error)
 
 
-def _batches(records: Sequence[Json]) -> Iterable[Sequence[Json]]:
+def _batches(records: Sequence[QueueRecord]) -> Iterable[Sequence[QueueRecord]]:
     return (records[start : start + _BATCH] for start in range(0, len(records), _BATCH))
 
 
-def _queue(record: Mapping[str, Any]) -> str:
+def _queue(record: QueueRecord) -> str:
     return str(record.get("eventSourceARN", "")).rpartition(":")[2]
 
 
@@ -111,7 +110,7 @@ def _url(queue: str) -> str:
     return aws.sqs().get_queue_url(QueueName=queue)["QueueUrl"]
 
 
-def _transmission(records: Sequence[Json]) -> str | None:
+def _transmission(records: Sequence[QueueRecord]) -> str | None:
     """Return the transmission that all messages belong to, if there is one."""
     matches = [_TRANSMISSION.search(record["body"][:_HEAD]) for record in records]
     transmissions = {match[1] if match else None for match in matches}

@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore import parsers
 
-Attribute = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 # Their types lack what is replaced here.
 _JSONParser: Any = parsers.JSONParser
@@ -45,7 +45,7 @@ class _ItemParser(_JSONParser):
         return super()._handle_map(shape, value)
 
 
-def attribute_of(value: Attribute) -> Attribute:
+def attribute_of(value: Json) -> Json:
     """Return an attribute of a JSON response in the form in which botocore returns it."""
     ((kind, content),) = value.items()
     if kind == "B":

@@ -9,12 +9,11 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_event import QueueEvent, QueueRecord
 from chalicelib.core.settings import settings
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,12 @@ def scheduled_event(name: str) -> Json:
     }
 
 
-def sqs_event(queue: str, messages: Sequence[Json]) -> Json:
+def sqs_event(queue: str, messages: Sequence[Json]) -> QueueEvent:
     """Return ``messages``, as the SQS API gave them, in the form in which Lambda passes them."""
     return {"Records": [_record(queue, message) for message in messages]}
 
 
-def _record(queue: str, message: Json) -> Json:
+def _record(queue: str, message: Json) -> QueueRecord:
     region = aws.sqs().meta.region_name
     return {
         "messageId": message["MessageId"],

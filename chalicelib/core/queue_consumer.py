@@ -20,13 +20,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core import aws, shutdown
+from chalicelib.core.json_types import Json
 from chalicelib.core.lambda_events import Context, sqs_event
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
-Handler = Callable[[Json, Any], Json]
+Handler = Callable[[QueueEvent, Any], BatchResponse | None]
 
 # Messages to a call of a queue with a batching window; SQS hands out ten at a time.
 MOST_GATHERED = 200
@@ -158,7 +159,7 @@ class Consumer:
         """Call the handler; return the ids of the messages that it did not finish."""
         try:
             answer = self._handler(sqs_event(self._queue, messages), Context(self._queue))
-            failures = (answer or {}).get("batchItemFailures", [])
+            failures = answer["batchItemFailures"] if answer else []
             return {failure["itemIdentifier"] for failure in failures}
         except Exception:
             log.exception("the handler failed")

@@ -16,17 +16,19 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from chalicelib.core import aws, blobs, caches, clock, compression
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
 
-Json = dict[str, Any]
 T = TypeVar("T")
+Head = TypeVar("Head", bound=Mapping[str, Any], covariant=True)
 
 _log = logging.getLogger(__name__)
 
@@ -45,26 +47,28 @@ class MalformedMessage(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Work(Generic[Head]):
     """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed.
+
+    The queue's module gives its heads a ``TypedDict``, which writers and readers share.
 
     ``tenant`` is the account whose work it is, 0 for work of several accounts.
     """
 
-    head: Json
+    head: Head
     payload: bytes = b""
     delay: float = 0.0
     tenant: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Received(Generic[Head]):
     """One message received; ``id`` is its SQS message id. :meth:`payload` fetches the payload.
 
     ``receives`` counts how often it was received, this time included.
     """
 
-    head: Json
+    head: Head
     _inline: str = ""
     _blob: str = ""
     id: str = ""
@@ -95,7 +99,7 @@ class _Entry:
         return {"MessageBody": self.body, "DelaySeconds": self.delay, **group}
 
 
-def _body(head: Json, inline: str, blob: str, delay: float) -> str:
+def _body(head: Mapping[str, Any], inline: str, blob: str, delay: float) -> str:
     payload = {"blob": blob} if blob else {"payload": inline} if inline else {}
     message: Json = {"head": head, **payload}
     if delay > LONGEST_DELAY:
@@ -107,7 +111,7 @@ def _whole_seconds(delay: float) -> int:
     return min(LONGEST_DELAY, max(0, -int(-delay // 1)))
 
 
-def _pack(queue: str, work: Work) -> _Entry:
+def _pack(queue: str, work: Work[Any]) -> _Entry:
     inline, blob = "", ""
     if work.payload:
         compressed = compression.compress(work.payload)
@@ -146,12 +150,12 @@ def clear_cache() -> None:
     exists.cache_clear()
 
 
-def send(queue: str, works: Iterable[Work]) -> None:
+def send(queue: str, works: Iterable[Work[Any]]) -> None:
     """Put messages on ``queue``, as many to a request as fit; raises if SQS refuses any."""
     _send_entries(queue, (_pack(queue, work) for work in works))
 
 
-def send_again(queue: str, message: Received, delay: float) -> None:
+def send_again(queue: str, message: Received[Any], delay: float) -> None:
     """Put a received message back on ``queue`` to be seen after ``delay`` seconds."""
     _send_entries(queue, [message.delayed(delay)])
 
@@ -183,7 +187,7 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
     raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 
-def read(body: str, message_id: str = "", tenant: str = "", receives: int = 1) -> Received:
+def read(body: str, message_id: str = "", tenant: str = "", receives: int = 1) -> Received[Any]:
     """Read a queue message; raises :class:`MalformedMessage`.
 
     ``tenant`` is its ``MessageGroupId``, which it keeps when it is sent again; ``receives`` is its
@@ -204,18 +208,18 @@ def read(body: str, message_id: str = "", tenant: str = "", receives: int = 1) -
     return Received(message["head"], inline, blob, message_id, tenant, rest, receives)
 
 
-Handler = Callable[[Sequence[Received]], Sequence[Received]]
+Handler = Callable[[Sequence[Received[Any]]], Sequence[Received[Any]]]
 """Handles messages and returns those that failed, for SQS to show again."""
 
 
-def consume(queue: str, event: Json, handle: Handler) -> Json:
+def consume(queue: str, event: QueueEvent, handle: Handler) -> BatchResponse:
     """Hand the messages of an SQS event to ``handle``; return Lambda's partial batch response.
 
     A message that cannot be read fails alone, and one that still has to wait is sent on.
     A message that keeps failing ends in the queue's dead-letter queue.
     """
     failed: list[str] = []
-    messages: list[Received] = []
+    messages: list[Received[Any]] = []
     for record in event["Records"]:
         try:
             attributes = record.get("attributes", {})
@@ -235,18 +239,18 @@ def consume(queue: str, event: Json, handle: Handler) -> Json:
     return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
 
 
-def one_by_one(handle: Callable[[Received], None]) -> Handler:
+def one_by_one(handle: Callable[[Received[Any]], None]) -> Handler:
     """Return a handler that calls ``handle`` with each message; one fails if its call raises."""
     return lambda messages: [each for each in messages if not _succeeds(handle, each, each.id)]
 
 
-def all_together(handle: Callable[[list[Received]], None]) -> Handler:
+def all_together(handle: Callable[[list[Received[Any]]], None]) -> Handler:
     """Return a handler that makes one call for all messages, for work that is cheaper in bulk.
 
     If the call fails, each message is tried alone, so that one bad message fails alone.
     """
 
-    def handle_all(messages: Sequence[Received]) -> Sequence[Received]:
+    def handle_all(messages: Sequence[Received[Any]]) -> Sequence[Received[Any]]:
         if _succeeds(handle, list(messages), f"one of {len(messages)}"):
             return []
         return [each for each in messages if not _succeeds(handle, [each], each.id)]
@@ -254,7 +258,7 @@ def all_together(handle: Callable[[list[Received]], None]) -> Handler:
     return handle_all
 
 
-def _postponed(queue: str, message: Received) -> bool:
+def _postponed(queue: str, message: Received[Any]) -> bool:
     """Queue a message again if its delay is not over or its ``not_before`` has not come."""
     wait = message.rest or message.head.get("not_before", 0) - clock.now()
     if wait > 0:

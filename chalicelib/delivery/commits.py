@@ -106,7 +106,7 @@ class UnitCommits:
             raise NotSent from error
 
     def _record(self, index: int, route: Route, outcome: Outcome) -> None:
-        entry = {
+        entry: Entry = {
             "at": clock.now_ms(),
             "outcome": to_dict(outcome),
             "route": route.event_fields(),

@@ -6,10 +6,9 @@ host is slow. Opens, complaints and late bounces of the others come before that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from chalicelib.core.message_event import RouteFields
 from chalicelib.delivery.outcome import Delivered, Outcome, from_dict
 from chalicelib.delivery.store import journal
 from chalicelib.delivery.store.journal_files import Entry
@@ -23,16 +22,18 @@ class Delivery:
     ``route`` has ``ip_pool``, and ``sending_ip`` if it is known (spec 2.11).
     """
 
-    route: Mapping[str, str]
+    route: RouteFields
     at_ms: int
     retries: int
 
 
-def route_fields(entry: Entry, outcome: Outcome) -> dict[str, Any]:
+def route_fields(entry: Entry, outcome: Outcome) -> RouteFields:
     """Return the fields of an event that tell by which address and pool its message left."""
-    sending_ip = {"sending_ip": outcome.sending_ip} if outcome.sending_ip else {}
+    fields: RouteFields = {}
+    if outcome.sending_ip:
+        fields["sending_ip"] = outcome.sending_ip
     # The pool's own address counts: behind it there may be another one that nobody else sees
-    return sending_ip | entry.get("route", {})
+    return fields | entry.get("route", {})
 
 
 def of_unit(transmission_id: str, name: str) -> dict[int, Delivery]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, TypedDict
 
 from chalicelib.core import packing
+from chalicelib.core.message_event import EventFields
 from chalicelib.core.queues import Received, Work
 from chalicelib.delivery import delivery_queues
+from chalicelib.delivery.delivery_queues import DeliveryHead
 from chalicelib.delivery.store.work_units import Counts, WorkUnit
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,19 @@ class FinishedMessage:
     index: int
     sender: str
     recipient: str
-    event: Json
+    event: EventFields
     data: bytes
     sending_ip: str = ""
+
+
+class _Content(TypedDict):
+    """The head of a payload, whose bodies are the messages' data in the same order.
+
+    A message is its index, sender, recipient and event fields, and its sending IP if it has one.
+    """
+
+    event: EventFields
+    messages: list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,7 @@ class DeliveryBatch:
     unit: WorkUnit
     attempt: int
     injected_ms: int
-    event: Json
+    event: EventFields
     messages: Sequence[FinishedMessage]
     failed: int = 0
     counts_at_acceptance: bool = True
@@ -66,7 +76,7 @@ class DeliveryBatch:
         """Return how many messages were generated, and how many recipients are without one."""
         return len(self.messages) + self.suppressed, self.failed
 
-    def event_base(self, message: FinishedMessage) -> Json:
+    def event_base(self, message: FinishedMessage) -> EventFields:
         """Return the fields that every event of ``message`` carries."""
         return self.event | message.event
 
@@ -92,9 +102,9 @@ def queue(
     delivery_queues.send([work], container, small=batch.is_small, is_held=is_held)
 
 
-def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
+def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work[DeliveryHead]:
     """Return the queue message of ``batch``, to be seen after ``delay`` seconds."""
-    head: Json = {
+    head: DeliveryHead = {
         "transmission": batch.unit.transmission_id,
         "unit": batch.unit.name,
         "attempt": batch.attempt,
@@ -108,19 +118,20 @@ def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
     if batch.paths:
         head["paths"] = list(batch.paths)
     envelopes = [_envelope(message) for message in batch.messages]
-    payload = packing.pack(
-        {"event": batch.event, "messages": envelopes}, [message.data for message in batch.messages]
-    )
+    content: _Content = {"event": batch.event, "messages": envelopes}
+    payload = packing.pack(content, [message.data for message in batch.messages])
     return Work(head, payload, delay, tenant=batch.account_id)
 
 
-def runs_of(messages: Sequence[FinishedMessage], sending_ips: Mapping[int, str]) -> list[list[Any]]:
+def runs_of(
+    messages: Sequence[FinishedMessage], sending_ips: Mapping[int, str]
+) -> list[tuple[int, str]]:
     """Return the sending IPs of all messages as the head of a queue message has them.
 
     They are runs of messages with the same IP: their number, and the IP.
     """
     ips = (message.sending_ip for message in with_sending_ips(messages, sending_ips))
-    return [[len(list(run)), ip] for ip, run in groupby(ips)]
+    return [(len(list(run)), ip) for ip, run in groupby(ips)]
 
 
 def _envelope(message: FinishedMessage) -> list[Any]:
@@ -128,19 +139,20 @@ def _envelope(message: FinishedMessage) -> list[Any]:
     return [*fields, message.sending_ip] if message.sending_ip else fields
 
 
-def unit_of(message: Received) -> WorkUnit:
+def unit_of(message: Received[DeliveryHead]) -> WorkUnit:
     """Return the unit of a queue message, without fetching the payload."""
     return WorkUnit(message.head["transmission"], message.head["unit"])
 
 
-def counts_of(message: Received) -> Counts:
+def counts_of(message: Received[DeliveryHead]) -> Counts:
     """Return the counts of a queue message's unit, without fetching the payload."""
     messages, failed = message.head["generated"]
     return messages, failed
 
 
-def from_received(message: Received) -> DeliveryBatch:
+def from_received(message: Received[DeliveryHead]) -> DeliveryBatch:
     """Return the batch of a queue message."""
+    content: _Content
     content, bodies = packing.unpack(message.payload())
     messages = [
         FinishedMessage(index, sender, recipient, event, data, *sending_ip)

@@ -11,6 +11,7 @@ it, and no provider's limits hold back what it delivers.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NotRequired, TypedDict
 
 from chalicelib.core import queues
 from chalicelib.core.queues import Received, Work
@@ -20,6 +21,29 @@ QUEUE = "delivery"
 SMALL = "small-deliveries"
 HELD = "held-deliveries"
 OF_CONTAINERS = "container-"
+
+
+class DeliveryHead(TypedDict):
+    """The head of a delivery batch's message: its unit, and what can be told without its payload.
+
+    ``injected_ms`` is when the messages were generated. ``generated`` holds two numbers: messages,
+    and recipients without one. ``counts_in_usage`` and ``small`` are there where they are true.
+    A batch that is held back has the ``paths`` that it waits for, and maybe ``sending_ips``: runs
+    of messages with the same IP, as their number and the IP. A message that waits for another
+    worker has the end of that worker's ``lease`` and how often it has waited (``waits``).
+    """
+
+    transmission: str
+    unit: str
+    attempt: int
+    injected_ms: int
+    generated: list[int]
+    counts_in_usage: NotRequired[bool]
+    small: NotRequired[bool]
+    paths: NotRequired[list[str]]
+    sending_ips: NotRequired[list[tuple[int, str]]]
+    lease: NotRequired[float]
+    waits: NotRequired[int]
 
 
 def name_of(container: str, *, small: bool = False, is_held: bool = False) -> str:
@@ -56,13 +80,17 @@ def delivers_at_once(container: str) -> bool:
 
 
 def send(
-    works: Iterable[Work], container: str = "", *, small: bool = False, is_held: bool = False
+    works: Iterable[Work[DeliveryHead]],
+    container: str = "",
+    *,
+    small: bool = False,
+    is_held: bool = False,
 ) -> None:
     """Queue delivery batches for a container, or for who delivers what names none."""
     queues.send(queue_of(container, small=small, is_held=is_held), works)
 
 
-def send_again(message: Received, delay: float, *, is_held: bool = False) -> None:
+def send_again(message: Received[DeliveryHead], delay: float, *, is_held: bool = False) -> None:
     """Put a received message back on a queue of this container, to be seen after ``delay`` seconds.
 
     ``is_held`` says that it waits for the limits of a provider.

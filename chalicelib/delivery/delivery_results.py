@@ -6,10 +6,10 @@ Pure: the same batch and journal entries give the same events with the same ids 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.bounce_classes import TIMEOUT, TRANSIENT_FAILURE
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
 from chalicelib.delivery.deliveries import route_fields
@@ -22,7 +22,7 @@ from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
 from chalicelib.delivery.shaping.shaper import PathHold
 from chalicelib.delivery.store.journal_files import Entry
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import make_event
 from chalicelib.metrics.model import COUNTS_IN_USAGE
 
 _MOST_STUCK_SECONDS = 300.0
@@ -57,9 +57,9 @@ def injections_of(batch: DeliveryBatch) -> list[Event]:
     """
     if not batch.unit.is_first or batch.paths:
         return []
-    usage = {} if batch.counts_at_acceptance else {COUNTS_IN_USAGE: True}
+    usage: EventFields = {} if batch.counts_at_acceptance else {COUNTS_IN_USAGE: True}
     return [
-        make_event("injection", batch.event_base(message), batch.injected_ms) | usage
+        make_event("injection", batch.event_base(message), batch.injected_ms, **usage)
         for message in batch.messages
     ]
 
@@ -186,7 +186,7 @@ def _outcome(batch: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     return (expired(outcome), 0.0) if wait is None else (outcome, wait)
 
 
-def _held_fields(batch: DeliveryBatch, hold: PathHold, at_ms: int) -> Event:
+def _held_fields(batch: DeliveryBatch, hold: PathHold, at_ms: int) -> EventFields:
     """Return what the delays of messages that wait for their provider's limits say."""
     reply = f"451 {hold.reason}"
     return {
@@ -203,7 +203,7 @@ def _held_fields(batch: DeliveryBatch, hold: PathHold, at_ms: int) -> Event:
 
 
 def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome: Outcome) -> Event:
-    fields: dict[str, Any] = {
+    fields: EventFields = {
         "delv_method": "esmtp",
         "num_retries": str(batch.attempt - 1),
         "ip_address": outcome.ip_address or "",
@@ -220,7 +220,7 @@ def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome
             "reason": reply,
             "raw_reason": reply,
         }
-    base = batch.event_base(message) | route_fields(entry, outcome)
+    base: EventFields = {**batch.event_base(message), **route_fields(entry, outcome)}
     return make_event(
         _EVENT_TYPES[type(outcome)], base, entry["at"], attempt=batch.attempt, **fields
     )

@@ -38,9 +38,8 @@ status that the RFCs give it, and `[internal]` before its text:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 REPLY_LIMIT = 1_000
 """Longest reply text that an outcome holds, in characters."""
@@ -111,20 +110,35 @@ class Failed:
 
 Outcome = Delivered | Retry | Failed
 
+
+class OutcomeData(TypedDict):
+    """An outcome as JSON; ``outcome`` is its kind. Older journals lack the newer fields."""
+
+    outcome: str
+    code: int
+    reply: str
+    bounce_class: NotRequired[int]
+    ip_address: NotRequired[str | None]
+    tls: NotRequired[str | None]
+    sending_ip: NotRequired[str | None]
+    tls_policy: NotRequired[str | None]
+
+
 _NAMES: dict[type[Any], str] = {Delivered: "delivered", Retry: "retry", Failed: "failed"}
 _TYPES: dict[str, type[Any]] = {name: kind for kind, name in _NAMES.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
 
 
-def to_dict(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as JSON data: its fields, and its kind as `outcome`."""
+def to_dict(outcome: Outcome) -> OutcomeData:
+    """Return the outcome as JSON data."""
     kind = type(outcome)
-    return {"outcome": _NAMES[kind], **{name: getattr(outcome, name) for name in _FIELDS[kind]}}
+    fields = {name: getattr(outcome, name) for name in _FIELDS[kind]}
+    return cast(OutcomeData, {"outcome": _NAMES[kind], **fields})
 
 
-def from_dict(data: Mapping[str, Any]) -> Outcome:
+def from_dict(data: OutcomeData) -> Outcome:
     """Return the outcome of the data that `to_dict` makes; KeyError or TypeError on other data."""
-    values = dict(data)
+    values: dict[str, Any] = {**data}
     kind = _TYPES[values.pop("outcome")]
     outcome: Outcome = kind(**values)
     return outcome

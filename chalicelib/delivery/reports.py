@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 from chalicelib.core.combined_calls import CombinedCalls
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import Counts, WorkUnit
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 
 
 class Reports:

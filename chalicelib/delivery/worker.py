@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from chalicelib.core import clock, queues
 from chalicelib.core.dynamo import Item
+from chalicelib.core.message_event import Event
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import (
@@ -32,6 +34,7 @@ from chalicelib.delivery import (
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.delivery_queues import DeliveryHead
 from chalicelib.delivery.delivery_results import Rest
 from chalicelib.delivery.departures import Departures
 from chalicelib.delivery.lease_holder import LeaseHolder
@@ -41,7 +44,6 @@ from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
 from chalicelib.delivery.store.work_units import LeaseLost, LeaseStatus, UnitLease, WorkUnit
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.fleet.routing import Route
 
 _log = logging.getLogger(__name__)
@@ -74,12 +76,12 @@ class NotAttempted(Exception):
         self.sending_ips = sending_ips
 
 
-def deliver_batch(event: dict[str, Any], queue: str = delivery_queues.QUEUE) -> dict[str, Any]:
+def deliver_batch(event: QueueEvent, queue: str = delivery_queues.QUEUE) -> BatchResponse:
     """Deliver the batches of one event of ``queue``; return those messages that failed."""
     return queues.consume(queue, event, queues.one_by_one(deliver_unit))
 
 
-def deliver_unit(message: Received) -> None:
+def deliver_unit(message: Received[DeliveryHead]) -> None:
     """Deliver the batch of a queue message, if this worker gets the lease on its unit.
 
     A unit of bulk mail that waits for its providers' limits is not read before it could leave.
@@ -127,25 +129,27 @@ def deliver_at_once(
         delivery_batch.queue(again, delay=reason.delay, is_held=reason.is_held)
 
 
-def _not_attempted(message: Received, batch: DeliveryBatch, reason: NotAttempted) -> Received:
+def _not_attempted(
+    message: Received[DeliveryHead], batch: DeliveryBatch, reason: NotAttempted
+) -> Received[DeliveryHead]:
     """Return a queue message with what is new about its unit in its head; the rest stays unread."""
-    news: dict[str, Any] = {}
+    head: DeliveryHead = {**message.head}
     if reason.paths:
-        news["paths"] = list(reason.paths)
+        head["paths"] = list(reason.paths)
     if reason.sending_ips:
-        news["sending_ips"] = delivery_batch.runs_of(batch.messages, reason.sending_ips)
-    return replace(message, head=message.head | news)
+        head["sending_ips"] = delivery_batch.runs_of(batch.messages, reason.sending_ips)
+    return replace(message, head=head)
 
 
-def _outlasted(message: Received) -> float | None:
+def _outlasted(message: Received[DeliveryHead]) -> float | None:
     """Return the end of the lease for which this message has waited as long as leases last."""
     return message.head.get("lease") if message.head.get("waits", 0) > _WAITS else None
 
 
-def _wait_for(message: Received, lease: UnitLease) -> None:
+def _wait_for(message: Received[DeliveryHead], lease: UnitLease) -> None:
     """Queue a message again while another worker has the lease on its unit."""
     waits = message.head.get("waits", 0) if message.head.get("lease") == lease.expires_at else 0
-    head = message.head | {"lease": lease.expires_at, "waits": waits + 1}
+    head: DeliveryHead = message.head | {"lease": lease.expires_at, "waits": waits + 1}
     again = replace(message, head=head)
     delivery_queues.send_again(again, settings().delivery_lease / _WAITS)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import cast
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.domain_reports.model import QUARANTINE, REJECT, DmarcRow, Period, TlsRow
 from chalicelib.domain_reports.store import DomainReport
-
-Json = dict[str, Any]
 
 MOST_SOURCES = 1_000
 """Sources, or kinds of failure, that a reply has, those with the most messages or sessions."""

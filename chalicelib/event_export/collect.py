@@ -6,16 +6,23 @@ Recording calls this. It costs nothing where there are no targets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypedDict
 
 from chalicelib.core import queues
+from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Work
 from chalicelib.event_export.targets import event_types, targets
-from chalicelib.events.model import Event
 from chalicelib.webhooks import payload
 
 QUEUE: Final = "event-exports"
 _MOST_IN_MESSAGE: Final = 400
+
+
+class ExportHead(TypedDict):
+    """The head of a message with events for a target, which its ARN names."""
+
+    target: str
+    count: int
 
 
 def collect(events: Sequence[Event]) -> None:
@@ -32,8 +39,9 @@ def collect(events: Sequence[Event]) -> None:
         queues.send(QUEUE, works)
 
 
-def works_of(arn: str, lines: Sequence[bytes]) -> Iterator[Work]:
+def works_of(arn: str, lines: Sequence[bytes]) -> Iterator[Work[ExportHead]]:
     """Yield the queue messages with these events, each a line of JSON, for one target."""
     for start in range(0, len(lines), _MOST_IN_MESSAGE):
         part = lines[start : start + _MOST_IN_MESSAGE]
-        yield Work({"target": arn, "count": len(part)}, b"\n".join(part))
+        head: ExportHead = {"target": arn, "count": len(part)}
+        yield Work(head, b"\n".join(part))

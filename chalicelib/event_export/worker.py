@@ -7,12 +7,12 @@ takes none, SQS shows the message again, and moves it to the dead letters in the
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from chalicelib.core import queues
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.event_export.collect import QUEUE, works_of
+from chalicelib.event_export.collect import QUEUE, ExportHead, works_of
 from chalicelib.event_export.targets import targets
 from chalicelib.event_export.writers import write
 
@@ -23,12 +23,12 @@ class NothingTaken(Exception):
     """A target took none of the events."""
 
 
-def export_batch(event: dict[str, Any]) -> dict[str, Any]:
+def export_batch(event: QueueEvent) -> BatchResponse:
     """Write the events of one SQS batch to their targets; return those messages that failed."""
     return queues.consume(QUEUE, event, queues.one_by_one(_export))
 
 
-def _export(message: Received) -> None:
+def _export(message: Received[ExportHead]) -> None:
     arn = message.head["target"]
     target = targets().get(arn)
     if target is None:

@@ -18,9 +18,8 @@ from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import caches
+from chalicelib.core.json_types import Json
 from chalicelib.event_export.targets import ExportTarget
-
-Json = dict[str, Any]
 
 SOURCE: Final = "postfinch"
 _KIB: Final = 1024

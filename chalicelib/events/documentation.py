@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from chalicelib.core import ids
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.events.fields import FIELDS, Field
-
-Event = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,16 +357,17 @@ def wrapper_of(kind: str) -> str:
     return _WRAPPER_OF[kind]
 
 
-def documented_fields(event: Mapping[str, Any]) -> Event:
-    """Return the fields of an event that are documented for its type and have a value."""
-    names = _FIELD_NAMES[event["type"]]
-    return {name: value for name, value in event.items() if name in names and value is not None}
+def documented_fields(kind: str, fields: EventFields) -> EventFields:
+    """Return those fields of an event that are documented for its type and have a value."""
+    names = _FIELD_NAMES[kind]
+    documented = {n: value for n, value in fields.items() if n in names and value is not None}
+    return cast(EventFields, documented)
 
 
 def described(kind: str) -> Iterator[tuple[str, Field]]:
     """Yield the fields of type ``kind``, each with its description and its sample value."""
     event_type = TYPES[kind]
-    value = sample(kind)
+    value: Mapping[str, Any] = sample(kind)
     for name in event_type.fields:
         yield name, replace(FIELDS[name], sample=value[name])
 
@@ -376,4 +376,5 @@ def sample(kind: str) -> Event:
     """Return an event of type ``kind`` as it is inside the service, always the same one."""
     event_type = TYPES[kind]
     own = {"type": kind, "event_id": ids.event_id("sample", kind), **event_type.own}
-    return {name: own.get(name, FIELDS[name].sample) for name in event_type.fields}
+    fields = {name: own.get(name, FIELDS[name].sample) for name in event_type.fields}
+    return cast(Event, fields)

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from chalicelib.core import compression, ids
 from chalicelib.core.compact_json import dumps
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.events.positions import position_at
 
 #: Most time between the first and the last event of a block

@@ -1,20 +1,18 @@
 """Describe message events (spec 2.11) and make them.
 
-Inside the service an event is a flat dictionary of the fields of spec 2.11, without those that do
-not apply, and with ``timestamp`` as whole milliseconds. Searches (``view``) and webhooks give it
-their public forms.
+Inside the service an event is a dictionary (``core.message_event``). Searches (``view``) and
+webhooks give it their public forms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from chalicelib.core import ids
 from chalicelib.core.addresses import spelling
-
-Event = dict[str, Any]
+from chalicelib.core.message_event import Event, EventFields, RouteFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +33,9 @@ class Sender:
     initial_pixel: bool = False
     scheduled_time: str = ""
 
-    def fields(self) -> Event:
+    def fields(self) -> EventFields:
         """Return the event fields."""
-        fields: Event = {
+        fields: EventFields = {
             "customer_id": str(self.account_id),
             "transmission_id": self.transmission_id,
             "recv_method": self.recv_method,
@@ -47,24 +45,28 @@ class Sender:
             "initial_pixel": self.initial_pixel,
             "amp_enabled": False,
         }
-        optional = {
-            "subaccount_id": str(self.subaccount_id or ""),
-            "campaign_id": self.campaign_id,
-            "template_id": self.template_id,
-            "template_version": self.template_version,
-            "transactional": "1" if self.transactional else "",
-            "scheduled_time": self.scheduled_time,
-        }
-        return fields | {name: value for name, value in optional.items() if value}
+        if self.subaccount_id:
+            fields["subaccount_id"] = str(self.subaccount_id)
+        if self.campaign_id:
+            fields["campaign_id"] = self.campaign_id
+        if self.template_id:
+            fields["template_id"] = self.template_id
+        if self.template_version:
+            fields["template_version"] = self.template_version
+        if self.transactional:
+            fields["transactional"] = "1"
+        if self.scheduled_time:
+            fields["scheduled_time"] = self.scheduled_time
+        return fields
 
 
 def recipient_fields(
     email: str, *, metadata: Mapping[str, Any], tags: list[str], rcpt_type: str = ""
-) -> Event:
+) -> EventFields:
     """Return the event fields about the recipient; ``metadata`` is already merged."""
     address = spelling(email)
     domain = address.rpartition("@")[2]
-    fields: Event = {
+    fields: EventFields = {
         "rcpt_to": address,
         "raw_rcpt_to": email,
         "rcpt_hash": ids.recipient_hash(address),
@@ -73,17 +75,29 @@ def recipient_fields(
         "recipient_domain": domain,
         "routing_domain": domain,
     }
-    return fields | ({"rcpt_type": rcpt_type} if rcpt_type else {})
+    if rcpt_type:
+        fields["rcpt_type"] = rcpt_type
+    return fields
+
+
+def route_fields(event: EventFields) -> RouteFields:
+    """Return those fields of an event that tell how its message left."""
+    route: RouteFields = {}
+    if "sending_ip" in event:
+        route["sending_ip"] = event["sending_ip"]
+    if "ip_pool" in event:
+        route["ip_pool"] = event["ip_pool"]
+    return route
 
 
 def make_event(
     kind: str,
-    base: Mapping[str, Any],
+    base: EventFields,
     at_ms: int,
     *,
     attempt: int = 0,
     nonce: str = "",
-    **fields: Any,
+    **fields: Unpack[EventFields],
 ) -> Event:
     """Return an event of type ``kind`` at ``at_ms`` on top of its message's ``base`` fields.
 

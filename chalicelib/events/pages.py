@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.reply import bytes_in_reply
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
-from chalicelib.events.model import Event
 from chalicelib.events.request import PageRequest
 from chalicelib.events.search import Match
 from chalicelib.events.view import event_view
@@ -27,7 +27,7 @@ Count = Callable[[Iterator[str]], int]
 class EventPage:
     """One page of a search; ``next_link`` is empty on the last page."""
 
-    events: list[Event]
+    events: list[Json]
     total: int
     next_link: str
 
@@ -42,7 +42,7 @@ def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count
 
     ``count`` is called if the page does not hold all matches and the cursor does not hold a count.
     """
-    views: list[Event] = []
+    views: list[Json] = []
     positions: list[str] = []
     room = settings().max_reply_bytes
     for match in matches:

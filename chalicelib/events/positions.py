@@ -5,15 +5,16 @@ An event's position is ``<milliseconds, 13 digits>#<event id>``. Positions sort 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from chalicelib.core.message_event import Event
 
 _DIGITS: Final = 13
 _LATEST_MS: Final = 10**_DIGITS - 1
 
 
-def position(event: Mapping[str, Any]) -> str:
+def position(event: Event) -> str:
     """Return an event's position."""
     return f"{position_at(event['timestamp'])}#{event['event_id']}"
 

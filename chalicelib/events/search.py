@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
+from chalicelib.core.message_event import Event
 from chalicelib.events.event_blocks import Conditions, EventBlock
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow, moment_of
 from chalicelib.events.store import blocks, day_index, partitions
 from chalicelib.events.store.day_index import Day

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import search
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from chalicelib.core import compact_json, queues
+from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received, Work
-from chalicelib.events.model import Event
 
 QUEUE = "events"
 _MOST_IN_MESSAGE = 400
+
+
+class EventsHead(TypedDict):
+    """The head of a message with events: how many it holds."""
+
+    count: int
 
 
 def emit(events: Sequence[Event], *, delay: float = 0.0) -> None:
@@ -21,13 +28,13 @@ def emit(events: Sequence[Event], *, delay: float = 0.0) -> None:
     queues.send(QUEUE, [_work(group, delay) for group in groups])
 
 
-def decode(message: Received) -> list[Event]:
+def decode(message: Received[EventsHead]) -> list[Event]:
     """Return the events of one queue message."""
     events: list[Event] = compact_json.loads(message.payload())
     return events
 
 
-def _work(events: Sequence[Event], delay: float) -> Work:
+def _work(events: Sequence[Event], delay: float) -> Work[EventsHead]:
     accounts = {event["customer_id"] for event in events}
     tenant = int(accounts.pop()) if len(accounts) == 1 else 0
     return Work({"count": len(events)}, compact_json.dumps(events), delay, tenant)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
+from chalicelib.core.message_event import RouteFields
 from chalicelib.fleet import store, warmup
 from chalicelib.fleet.model import DEFAULT_POOL, SHARED, Fleet, IpPool, SendingIp
 
@@ -39,10 +40,12 @@ class Route:
     container: str = ""
     closed: bool = False
 
-    def event_fields(self) -> dict[str, str]:
+    def event_fields(self) -> RouteFields:
         """Return the fields of a message's events that describe its route (spec 2.11)."""
-        fields = {"ip_pool": self.pool_id}
-        return fields | {"sending_ip": self.sending_ip} if self.sending_ip else fields
+        fields: RouteFields = {"ip_pool": self.pool_id}
+        if self.sending_ip:
+            fields["sending_ip"] = self.sending_ip
+        return fields
 
 
 def choose(account_id: int, pool_id: str, now: float, count: int, *, key: str = "") -> list[Route]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from chalicelib.core import packing
 from chalicelib.core.confined import Confined, Died
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.events.model import Event
 from chalicelib.generation.chunk import (
     Attempted,
     Chunk,
@@ -25,12 +25,30 @@ from chalicelib.generation.chunk import (
     usage_mark,
 )
 from chalicelib.generation.message import Generator
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.transmissions.model import unpack
-
-Json = dict[str, Any]
 
 _MEMORY: Final = 2 * 1024 * 1024 * 1024
 _SECONDS: Final = 30.0
+
+
+class _Part(TypedDict):
+    """What the process gets, besides the transmission: the part of a chunk with one recipient."""
+
+    unit: tuple[str, str]
+    first_index: int
+    recipient: StoredRecipient
+    is_small: bool
+    absent: int
+    injected_ms: int
+    attempted: list[int]
+
+
+class _Result(TypedDict):
+    """What the process returns, besides the data of the messages: their envelopes, and events."""
+
+    envelopes: list[tuple[int, str, str, EventFields]]
+    events: list[Event]
 
 
 def generate_chunk_apart(
@@ -46,7 +64,7 @@ def generate_chunk_apart(
                 result = generate(_packed(chunk.alone(index), injected_ms, attempted()))
             except Died as death:
                 event = generator.death(index, recipient, str(death))
-                events.append(event | usage_mark(chunk))
+                events.append({**event, **usage_mark(chunk)})
             else:
                 message, message_events = _unpacked_result(result)
                 messages += message
@@ -56,33 +74,48 @@ def generate_chunk_apart(
 
 def generate_one(argument: bytes) -> bytes:
     """Generate the part of a chunk with one recipient, in a process of its own."""
-    head, (transmission,) = packing.unpack(argument)
-    chunk = Chunk(WorkUnit(*head["unit"]), unpack(transmission), *head["rest"])
-    attempted = frozenset(head["attempted"])
-    generated_chunk = generate_chunk(chunk, head["injected_ms"], attempted=lambda: attempted)
+    part: _Part
+    part, (transmission,) = packing.unpack(argument)
+    chunk = Chunk(
+        WorkUnit(*part["unit"]),
+        unpack(transmission),
+        part["first_index"],
+        [part["recipient"]],
+        part["is_small"],
+        part["absent"],
+    )
+    attempted = frozenset(part["attempted"])
+    generated_chunk = generate_chunk(chunk, part["injected_ms"], attempted=lambda: attempted)
     return _packed_result(generated_chunk.delivery_batch, generated_chunk.events)
 
 
 def _packed(chunk: Chunk, injected_ms: int, attempted: Collection[int]) -> bytes:
-    head = {
-        "unit": [chunk.unit.transmission_id, chunk.unit.name],
-        "rest": [chunk.first_index, chunk.recipients, chunk.is_small, chunk.absent],
+    (recipient,) = chunk.recipients
+    part: _Part = {
+        "unit": (chunk.unit.transmission_id, chunk.unit.name),
+        "first_index": chunk.first_index,
+        "recipient": recipient,
+        "is_small": chunk.is_small,
+        "absent": chunk.absent,
         "injected_ms": injected_ms,
         "attempted": list(attempted),
     }
-    return packing.pack(head, [chunk.transmission.pack()])
+    return packing.pack(part, [chunk.transmission.pack()])
 
 
 def _packed_result(batch: DeliveryBatch, events: Sequence[Event]) -> bytes:
-    envelopes = [[each.index, each.sender, each.recipient, each.event] for each in batch.messages]
-    head = {"envelopes": envelopes, "events": list(events)}
-    return packing.pack(head, [message.data for message in batch.messages])
+    envelopes = [(each.index, each.sender, each.recipient, each.event) for each in batch.messages]
+    content: _Result = {"envelopes": envelopes, "events": list(events)}
+    return packing.pack(content, [message.data for message in batch.messages])
 
 
 def _unpacked_result(result: bytes) -> tuple[list[FinishedMessage], list[Event]]:
-    head, bodies = packing.unpack(result)
+    content: _Result
+    content, bodies = packing.unpack(result)
     messages = [
         FinishedMessage(index, sender, recipient, event, data)
-        for (index, sender, recipient, event), data in zip(head["envelopes"], bodies, strict=True)
+        for (index, sender, recipient, event), data in zip(
+            content["envelopes"], bodies, strict=True
+        )
     ]
-    return messages, head["events"]
+    return messages, content["events"]

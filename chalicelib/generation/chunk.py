@@ -15,20 +15,22 @@ from typing import Protocol
 
 from chalicelib.core import config_cache, defaults
 from chalicelib.core.dynamo import Key
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.core.reading import Reads, config_reads, read_ahead
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import make_event
 from chalicelib.fleet import store as fleets
 from chalicelib.generation import suppression
 from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.message import Generator
 from chalicelib.metrics.model import COUNTS_IN_USAGE
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.store import configs as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.store.items import table as suppression_table
 from chalicelib.tracking_domains import store as tracking_domains
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import keys_of_status
 
 #: Returns the indexes of messages that an earlier worker attempted
@@ -47,12 +49,12 @@ class Chunk:
     unit: WorkUnit
     transmission: Transmission
     first_index: int
-    recipients: list[Json]
+    recipients: list[StoredRecipient]
     is_small: bool = False
     absent: int = 0
 
     @property
-    def indexed_recipients(self) -> list[tuple[int, Json]]:
+    def indexed_recipients(self) -> list[tuple[int, StoredRecipient]]:
         """Return the recipients with their indexes."""
         return list(enumerate(self.recipients, start=self.first_index + self.absent))
 
@@ -123,12 +125,12 @@ class ChunkGenerator:
             try:
                 message = generator.generate(index, recipient)
             except NotGenerated as fault:
-                events.append(fault.event | usage)
+                events.append({**fault.event, **usage})
                 continue
             is_held = suppression.holds_back(holds.get(recipient["email"]), message.data)
             if is_held and index not in attempted():
                 fields = generator.event | message.event
-                events.append(make_event("injection", fields, injected_ms) | usage)
+                events.append(make_event("injection", fields, injected_ms, **usage))
                 events.append(suppression.bounce(fields, injected_ms))
             else:
                 messages.append(message)
@@ -137,14 +139,14 @@ class ChunkGenerator:
         )
 
 
-def usage_mark(chunk: Chunk) -> Event:
+def usage_mark(chunk: Chunk) -> EventFields:
     """Return the field of the events that count in the account's usage, if they are to count."""
     return {} if chunk.transmission.counts_at_acceptance else {COUNTS_IN_USAGE: True}
 
 
 def batch_of(
     chunk: Chunk,
-    event: Event,
+    event: EventFields,
     messages: Sequence[FinishedMessage],
     events: Sequence[Event],
     injected_ms: int,

@@ -20,6 +20,7 @@ from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.mail_format.header_rules import senders_headers
 from chalicelib.mail_format.headers import HeaderError, encode_header
 from chalicelib.mail_format.mime import UnsignedMessage, build_message
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.template_language.chunks import Chunks
 
 
@@ -38,7 +39,7 @@ class Rendered:
 
 def compose(
     content: Rendered,
-    recipient: Mapping[str, str],
+    recipient: StoredRecipient,
     message_id: str,
     injected_ms: int,
     *,
@@ -87,7 +88,7 @@ def _from_header(sender: Mailbox) -> bytes:
     return mailboxes_field("From", [sender])
 
 
-def _to_header(recipient: Mapping[str, str]) -> bytes:
+def _to_header(recipient: StoredRecipient) -> bytes:
     """Return the To header (spec 2.1): ``header_to`` stands in for the real address.
 
     The name belongs to an address without one. Those in a list have their own, or none. Lists that

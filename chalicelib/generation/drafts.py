@@ -23,12 +23,13 @@ from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.mail_format.from_field import display_name, values_of
 from chalicelib.mail_format.mime import UnsignedMessage
 from chalicelib.mail_format.rfc822 import Field
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.template_language import HTML, TemplateError
 from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import PrebuiltContent, TextPart
 from chalicelib.transmissions.copies import of_copy
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +58,18 @@ class Drafter(Protocol):
         """The From of all drafts as the content has it, which may be a template."""
         ...
 
-    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
+    def draft(self, recipient: StoredRecipient, env_from: str | None = None) -> Draft:
         """Return the draft for a recipient; building it raises the same faults.
 
         ``env_from`` is the envelope sender, which templates may use, if it is known yet.
         """
         ...
 
-    def sender_of(self, recipient: Json) -> Mailbox:
+    def sender_of(self, recipient: StoredRecipient) -> Mailbox:
         """Return the From for a recipient of whom there may be no draft."""
         ...
 
-    def subject_of(self, recipient: Json) -> str:
+    def subject_of(self, recipient: StoredRecipient) -> str:
         """Return the subject for a recipient of whom there may be no draft."""
         ...
 
@@ -102,7 +103,7 @@ class InlineDrafter:
         override, content = self._transmission.override, self._transmission.content
         return from_source(override if override.get("from") else content)
 
-    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
+    def draft(self, recipient: StoredRecipient, env_from: str | None = None) -> Draft:
         """Render the content for a recipient."""
         content = render(
             self._transmission.content,
@@ -126,16 +127,16 @@ class InlineDrafter:
             ),
         )
 
-    def _addressee(self, recipient: Json) -> Json:
+    def _addressee(self, recipient: StoredRecipient) -> StoredRecipient:
         """Return whom To shows; a sandbox send shows no name, which would be a caller's text."""
         return {"email": recipient["email"]} if self._transmission.is_sandbox else recipient
 
-    def sender_of(self, recipient: Json) -> Mailbox:
+    def sender_of(self, recipient: StoredRecipient) -> Mailbox:
         """Render the From for a recipient."""
         fill = self._substitution.filling(recipient).text
         return render_sender(self._transmission.content, fill, self._transmission.override)
 
-    def subject_of(self, recipient: Json) -> str:
+    def subject_of(self, recipient: StoredRecipient) -> str:
         """Render the subject for a recipient."""
         return render_subject(
             self._transmission.content, self._substitution.filling(recipient).text
@@ -164,7 +165,7 @@ class PrebuiltDrafter:
         """Return the From as the message has it."""
         return self._overridden(self._content.fields, str).sender.email
 
-    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
+    def draft(self, recipient: StoredRecipient, env_from: str | None = None) -> Draft:
         """Fill in the header fields for a recipient; building fills in the texts."""
         fill = self._fill(recipient, env_from)
         fields = of_copy(self._fields(fill), recipient)
@@ -181,15 +182,15 @@ class PrebuiltDrafter:
 
         return Draft(header.sender, header.subject, build)
 
-    def sender_of(self, recipient: Json) -> Mailbox:
+    def sender_of(self, recipient: StoredRecipient) -> Mailbox:
         """Fill in the From for a recipient."""
         return self._overridden(self._fields(self._fill(recipient), only="from"), str).sender
 
-    def subject_of(self, recipient: Json) -> str:
+    def subject_of(self, recipient: StoredRecipient) -> str:
         """Fill in the subject for a recipient."""
         return PrebuiltHeader(self._fields(self._fill(recipient), only="subject")).subject
 
-    def _fill(self, recipient: Json, env_from: str | None = None) -> Fill | None:
+    def _fill(self, recipient: StoredRecipient, env_from: str | None = None) -> Fill | None:
         substitution = self._substitution
         return substitution.filling(recipient, env_from).text if substitution else None
 

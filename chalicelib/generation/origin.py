@@ -15,10 +15,11 @@ from chalicelib.dkim.sealed_key import private_half
 from chalicelib.dkim.signing import Signer, load_signer
 from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.mail_format.mime import UnsignedMessage
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import check_may_send, pool_in_force
 
 
@@ -81,7 +82,9 @@ class Origin:
         _ = self.pool  # raises
         return find_usable(name, *self._transmission.domain_owner, self._read)
 
-    def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> EnvelopeSender:
+    def envelope(
+        self, message_id: str, domain: SendingDomain, recipient: StoredRecipient
+    ) -> EnvelopeSender:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.
 
         An enterprise account's own return path is kept whole (spec 2.1).
@@ -112,7 +115,7 @@ class Origin:
         message: UnsignedMessage,
         envelope: EnvelopeSender,
         domain: SendingDomain,
-        recipient: Json,
+        recipient: StoredRecipient,
     ) -> bytes:
         """Return the message behind its signatures and the header that names it in reports.
 
@@ -133,7 +136,7 @@ class Origin:
             self._keys[domain.domain] = own_key or pool_key(self._account_id, self.pool)
         return self._keys[domain.domain]
 
-    def _feedback_key(self, recipient: Json) -> DkimKey | None:
+    def _feedback_key(self, recipient: StoredRecipient) -> DkimKey | None:
         """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
         return fbl_key(self._account_id, self.pool, domain_of(recipient["email"]))
 

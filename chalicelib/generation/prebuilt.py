@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from chalicelib.core.addresses import Mailbox
+from chalicelib.core.json_types import Json
 from chalicelib.generation import feedback_id as feedback_id_header
 from chalicelib.generation.render import list_id_header, overriding_sender
 from chalicelib.mail_format import rfc822
@@ -20,7 +21,6 @@ from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.from_field import from_mailbox, values_of
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
-from chalicelib.transmissions.model import Json
 
 #: The field that each key of an override replaces, in lower case
 OVERRIDING: Final = {"from": "from", "reply_to": "reply-to", "list_id": "list-id"}

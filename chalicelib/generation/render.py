@@ -8,9 +8,9 @@ without a name keeps the content's name, if that can be rendered.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from chalicelib.core.addresses import Mailbox, read_mailbox
+from chalicelib.core.json_types import Json
 from chalicelib.generation.compose import Rendered
 from chalicelib.generation.faults import RenderFault, template_errors_as_faults
 from chalicelib.generation.substitution import Filling
@@ -19,8 +19,6 @@ from chalicelib.mail_format.header_rules import written_value
 from chalicelib.template_language import AMP_HTML, HTML, TEXT, TemplateError
 from chalicelib.template_language.chunks import Chunks, literal
 from chalicelib.templates.parts import Fill, fill_parts
-
-Json = dict[str, Any]
 
 _HEADER_PARTS = ("subject", "reply_to", "headers")
 _BODIES = {"text": TEXT, "html": HTML, "amp_html": AMP_HTML}

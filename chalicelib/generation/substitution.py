@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from chalicelib.core.json_types import Json
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.snippets import store as snippets
 from chalicelib.template_language import (
     Budget,
@@ -22,7 +24,7 @@ from chalicelib.template_language import (
 )
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking.literal_links import mark, mark_all
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 _DYNAMIC: Final = ("dynamic_html", "dynamic_plain", "dynamic_amp_html")
 
@@ -67,7 +69,7 @@ class Substitution:
             self._marked_owner_snippets = _marked(self._owner_snippets)
         self._compiled: dict[tuple[str, TemplatePart], CompiledPart] = {}
 
-    def filling(self, recipient: Json, env_from: str | None = None) -> Filling:
+    def filling(self, recipient: StoredRecipient, env_from: str | None = None) -> Filling:
         """Return what renders the parts of a recipient's message.
 
         ``env_from`` is the envelope sender of the message. All parts share one budget.

@@ -11,20 +11,21 @@ unsubscribes leaves that list, so it is stored with the message's context.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from chalicelib.core.dynamo import Key
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.core.reading import Read
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import make_event
 from chalicelib.mail_format.header_section import header_fields, split_head
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.suppression.model import COMPLIANCE, SuppressionHold, is_list_id
 from chalicelib.suppression.store import lookup_items
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
 
 
-def keys_of(transmission: Transmission, recipients: Sequence[Json]) -> list[Key]:
+def keys_of(transmission: Transmission, recipients: Sequence[StoredRecipient]) -> list[Key]:
     """Return the keys that :func:`holds_of` reads."""
     if transmission.refusal:
         return []
@@ -37,7 +38,7 @@ def keys_of(transmission: Transmission, recipients: Sequence[Json]) -> list[Key]
 
 
 def holds_of(
-    transmission: Transmission, recipients: Sequence[Json], read: Read
+    transmission: Transmission, recipients: Sequence[StoredRecipient], read: Read
 ) -> Mapping[str, SuppressionHold]:
     """Return what may hold back messages to these recipients, by address.
 
@@ -72,7 +73,7 @@ def list_of(message: bytes) -> str:
     return next(filter(is_list_id, _list_ids(message)), "")
 
 
-def bounce(fields: Mapping[str, Any], injected_ms: int) -> Event:
+def bounce(fields: EventFields, injected_ms: int) -> Event:
     """Return the bounce of a suppressed recipient's message."""
     return make_event(
         "bounce",

@@ -15,6 +15,7 @@ from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.generation.compose import Rendered
 from chalicelib.generation.substitution import fills_bodies
+from chalicelib.recipient_lists.stored_form import OriginalRecipient, StoredRecipient
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.template_language import AMP_HTML, HTML, TemplatePart
 from chalicelib.tracking.model import Message
@@ -22,7 +23,7 @@ from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens, last_day
 from chalicelib.tracking.unsubscribe import unsubscribe_headers
 from chalicelib.tracking_domains import lookup
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,13 @@ class TrackingDecorator:
         self._marked = fills_bodies(transmission)
         self._bases: dict[str, str] = {}
 
-    def tracked(self, recipient: Json) -> TrackingOptions:
+    def tracked(self, recipient: StoredRecipient) -> TrackingOptions:
         """Return what is tracked in a recipient's message.
 
         The recipient's own options beat the transmission's (spec 2.1); what the account or the
         subaccount does not allow stays off. An initial pixel goes along with open tracking.
         """
-        own: Json = recipient.get("options") or {}
+        own = recipient.get("options") or {}
         options, allowed = self._transmission.options, self._transmission.defaults
         opens = own.get("open_tracking", options["open_tracking"])
         same = opens == options["open_tracking"]
@@ -96,7 +97,7 @@ class TrackingDecorator:
     def tracking(
         self,
         message_id: str,
-        recipient: Json,
+        recipient: StoredRecipient,
         tracked: TrackingOptions,
         domain: SendingDomain,
         bounce_domain: str,
@@ -121,7 +122,7 @@ class TrackingDecorator:
         owner = transmission.account_id, transmission.subaccount_id
         return MessageTokens(Message(*owner, message_id, first, email, self._last_day))
 
-    def _tokens_of(self, original: Json) -> MessageTokens:
+    def _tokens_of(self, original: OriginalRecipient) -> MessageTokens:
         """Return the tokens of the recipient whose links an archive copy has: the first of all."""
         message_id = ids.message_id(self._transmission.id, original["index"])
         return self._tokens(message_id, original["email"], first_index=0)

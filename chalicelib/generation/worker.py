@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from chalicelib.core import clock, packing, queues
+from chalicelib.core.message_event import EventFields
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch, delivery_queues
@@ -31,7 +32,6 @@ from chalicelib.delivery.store.work_units import (
 )
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.generation import suppression
 from chalicelib.generation.apart import generate_chunk_apart
 from chalicelib.generation.chunk import (
@@ -49,7 +49,7 @@ from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.model import unpack
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
-from chalicelib.transmissions.submit import QUEUE
+from chalicelib.transmissions.submit import QUEUE, ChunkHead
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ _HOLD_SECONDS = 1.0
 _UNSUSPICIOUS_RECEIVES = 2
 
 
-def generate(message: Received, reports: Reports | None = None) -> None:
+def generate(message: Received[ChunkHead], reports: Reports | None = None) -> None:
     """Generate one chunk, and hand its messages to delivery and its events to recording.
 
     ``reports`` takes the events of messages that are delivered at once.
@@ -67,7 +67,7 @@ def generate(message: Received, reports: Reports | None = None) -> None:
         _begin_and_hand_on(chunk, make(chunk, clock.now_ms()), reports or Reports(), make)
 
 
-def is_suspect(message: Received) -> bool:
+def is_suspect(message: Received[ChunkHead]) -> bool:
     """Tell whether two workers may have died of a message: a worker that only failed says so.
 
     Its mail is generated in a process that may die, message by message.
@@ -75,7 +75,7 @@ def is_suspect(message: Received) -> bool:
     return message.receives > _UNSUSPICIOUS_RECEIVES
 
 
-def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
+def generate_together(messages: Sequence[Received[ChunkHead]]) -> Sequence[Received[ChunkHead]]:
     """Generate several small chunks as a group; return the messages that failed.
 
     One request looks up what all of them need, and one emits the events of all. Between these, each
@@ -83,13 +83,13 @@ def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
     """
     failures = _Failures()
     lookups, now_ms = Lookups(), clock.now_ms()
-    generators: list[tuple[Received, ChunkGenerator]] = []
+    generators: list[tuple[Received[ChunkHead], ChunkGenerator]] = []
     for message in messages:
         with failures.of(message):
             if chunk := _read(message):
                 generators.append((message, ChunkGenerator(chunk, now_ms, lookups)))
     look_ahead([generator for _, generator in generators], lookups)
-    works: list[tuple[Received, Chunk, GeneratedChunk]] = []
+    works: list[tuple[Received[ChunkHead], Chunk, GeneratedChunk]] = []
     for message, generator in generators:
         with failures.of(message):
             works.append((message, generator.chunk, generator.generate()))
@@ -97,7 +97,9 @@ def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
         return failures.messages
     reports = GroupReports(len(works))
 
-    def hand_on(message: Received, chunk: Chunk, generated_chunk: GeneratedChunk) -> None:
+    def hand_on(
+        message: Received[ChunkHead], chunk: Chunk, generated_chunk: GeneratedChunk
+    ) -> None:
         with failures.of(message), reports.membership() as own_reports:
             _begin_and_hand_on(chunk, generated_chunk, own_reports)
 
@@ -111,10 +113,10 @@ class _Failures:
     """The messages that failed."""
 
     def __init__(self) -> None:
-        self.messages: list[Received] = []
+        self.messages: list[Received[ChunkHead]] = []
 
     @contextmanager
-    def of(self, message: Received) -> Iterator[None]:
+    def of(self, message: Received[ChunkHead]) -> Iterator[None]:
         """Note and log that ``message`` failed if the block raises."""
         try:
             yield
@@ -123,7 +125,7 @@ class _Failures:
             self.messages.append(message)
 
 
-def _read(message: Received) -> Chunk | None:
+def _read(message: Received[ChunkHead]) -> Chunk | None:
     """Return the chunk of a message, unless its request is still being stored, or has died."""
     try:
         return read_chunk(message)
@@ -177,7 +179,7 @@ def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, make: GenerateChunk) -
     return _Begun(chunk, generated_chunk, generation)
 
 
-def read_chunk(message: Received) -> Chunk:
+def read_chunk(message: Received[ChunkHead]) -> Chunk:
     """Return the chunk of a queue message; raises :class:`NotSubmitted`."""
     head = message.head
     _, (recipients, *inside) = packing.unpack(message.payload())
@@ -194,7 +196,7 @@ def read_chunk(message: Received) -> Chunk:
     )
 
 
-def _hold_or_drop(message: Received) -> None:
+def _hold_or_drop(message: Received[ChunkHead]) -> None:
     """Delay a chunk whose request is still being stored; drop it if the request has died."""
     age = clock.now() - message.head["created_ms"] / 1000
     if age < settings().accept_window:
@@ -221,10 +223,10 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     )
 
 
-def _context_of(message: FinishedMessage) -> Event:
+def _context_of(message: FinishedMessage) -> EventFields:
     """Return the fields of a message that its later events need; ``list_id`` is shown in none."""
     list_id = suppression.list_of(message.data)
-    return message.event | ({"list_id": list_id} if list_id else {})
+    return message.event | {"list_id": list_id} if list_id else message.event
 
 
 def _hand_on(unit: _Begun, reports: Reports) -> None:

@@ -14,8 +14,8 @@ import logging
 from collections.abc import Sequence
 
 from chalicelib.core import clock
+from chalicelib.core.message_event import Event
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.inbound import domain_report, inbound_events, mime, original_message, report
 from chalicelib.inbound.addresses import Purpose, is_served, message_named_in, target_of
 from chalicelib.inbound.arf import Feedback

@@ -8,12 +8,11 @@ class, so a report that comes again makes the same event. Recording counts the f
 from __future__ import annotations
 
 from chalicelib.core.addresses import spelling
-from chalicelib.events.model import Event, make_event
+from chalicelib.core.message_event import Event, EventFields
+from chalicelib.events.model import make_event
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.original_message import OriginalMessage
 from chalicelib.inbound.report import Bounce
-
-_METHOD: Event = {"delv_method": "esmtp"}
 
 
 def out_of_band(report: Bounce, message: OriginalMessage, at_ms: int) -> Event:
@@ -21,9 +20,11 @@ def out_of_band(report: Bounce, message: OriginalMessage, at_ms: int) -> Event:
 
     A message has one for each bounce class, so that an automatic answer does not hide a bounce.
     """
-    base = {name: value for name, value in message.fields.items() if name != "rcpt_type"}
+    base: EventFields = {**message.fields}
+    base.pop("rcpt_type", None)
     reason = f"{report.code} {report.reply}".rstrip()
-    fields: Event = {
+    fields: EventFields = {
+        "delv_method": "esmtp",
         "bounce_class": str(report.bounce_class),
         "error_code": str(report.code),
         "reason": reason,
@@ -31,9 +32,7 @@ def out_of_band(report: Bounce, message: OriginalMessage, at_ms: int) -> Event:
         "num_retries": message.num_retries,
         "queue_time": message.queue_time,
     }
-    return make_event(
-        "out_of_band", base, at_ms, nonce=str(report.bounce_class), **_METHOD, **fields
-    )
+    return make_event("out_of_band", base, at_ms, nonce=str(report.bounce_class), **fields)
 
 
 def spam_complaint(
@@ -43,13 +42,14 @@ def spam_complaint(
 
     A message has at most one, however often its recipient complains.
     """
-    fields: Event = {
+    fields: EventFields = {
+        "delv_method": "esmtp",
         "fbtype": report.kind,
         "report_by": report.reported_by or message.fields["recipient_domain"],
         "report_to": spelling(reported_to),
         "queue_time": message.queue_time,
     }
-    return make_event("spam_complaint", message.fields, at_ms, **_METHOD, **fields)
+    return make_event("spam_complaint", message.fields, at_ms, **fields)
 
 
 def list_unsubscribe(mail_from: str, message: OriginalMessage, at_ms: int) -> Event:
@@ -57,5 +57,5 @@ def list_unsubscribe(mail_from: str, message: OriginalMessage, at_ms: int) -> Ev
 
     It is the same as that of the button of the mail client (``tracking.engagement``).
     """
-    fields: Event = {"mailfrom": mail_from or message.recipient}
-    return make_event("list_unsubscribe", message.fields, at_ms, **_METHOD, **fields)
+    fields: EventFields = {"delv_method": "esmtp", "mailfrom": mail_from or message.recipient}
+    return make_event("list_unsubscribe", message.fields, at_ms, **fields)

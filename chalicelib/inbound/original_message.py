@@ -8,15 +8,15 @@ from itertools import islice
 
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.delivery import deliveries
 from chalicelib.events import service
-from chalicelib.events.model import Event
+from chalicelib.events.model import route_fields
 from chalicelib.events.positions import EventWindow
 from chalicelib.tracking.engagement import OBSERVED
 from chalicelib.tracking.store import message_context
 from chalicelib.tracking.store.message_context import Context
 
-_OF_ROUTE = ("sending_ip", "ip_pool")
 _MOST_EVENTS = 200  # events of the recipient; the last ones are mostly those of this message
 
 
@@ -27,7 +27,7 @@ class OriginalMessage:
     ``num_retries`` and ``queue_time`` (milliseconds) are in the form of event fields.
     """
 
-    fields: Event
+    fields: EventFields
     num_retries: str
     queue_time: str
 
@@ -53,14 +53,14 @@ def find(message_id: str) -> OriginalMessage | None:
         return None
     fields, now_ms = context.fields, clock.now_ms()
     injected_ms = round(datetime.fromisoformat(fields["injection_time"]).timestamp() * 1000)
-    delivery = _recorded_delivery(fields, EventWindow(injected_ms, now_ms + 1))
+    delivery: EventFields | None = _recorded_delivery(fields, EventWindow(injected_ms, now_ms + 1))
     if delivery is None:
         delivery = _delivery_in_journal(message_id, context, injected_ms)
     if delivery is None:
-        incomplete = fields | {OBSERVED: {"unit": context.first_index}}
+        incomplete: EventFields = {**fields, OBSERVED: {"unit": context.first_index}}
         return OriginalMessage(incomplete, "0", str(max(0, now_ms - injected_ms)))
-    route = {name: delivery[name] for name in _OF_ROUTE if name in delivery}
-    return OriginalMessage(fields | route, delivery["num_retries"], delivery["queue_time"])
+    fields = {**fields, **route_fields(delivery)}
+    return OriginalMessage(fields, delivery["num_retries"], delivery["queue_time"])
 
 
 def was_sent_from(message_id: str, domain: str) -> bool:
@@ -69,7 +69,7 @@ def was_sent_from(message_id: str, domain: str) -> bool:
     return context is not None and domain_of(context.fields.get("msg_from", "")) == domain.lower()
 
 
-def _recorded_delivery(fields: Event, window: EventWindow) -> Event | None:
+def _recorded_delivery(fields: EventFields, window: EventWindow) -> Event | None:
     """Return the event of the message's delivery, ``None`` if it is not found."""
     account, recipient = int(fields["customer_id"]), fields["rcpt_to"]
     events = service.newest_first(account, window, recipients=[recipient])
@@ -79,7 +79,7 @@ def _recorded_delivery(fields: Event, window: EventWindow) -> Event | None:
     return None
 
 
-def _delivery_in_journal(message_id: str, context: Context, injected_ms: int) -> Event | None:
+def _delivery_in_journal(message_id: str, context: Context, injected_ms: int) -> EventFields | None:
     """Return the same fields of a delivery that is not recorded yet."""
     transmission_id, index = ids.transmission_of(message_id)
     delivery = (
@@ -87,8 +87,10 @@ def _delivery_in_journal(message_id: str, context: Context, injected_ms: int) ->
     )
     if delivery is None:
         return None
-    return {
+    fields: EventFields = {
+        **context.fields,
         **delivery.route,
         "num_retries": str(delivery.retries),
         "queue_time": str(max(0, delivery.at_ms - injected_ms)),
     }
+    return fields

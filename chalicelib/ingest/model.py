@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from chalicelib.core.json_types import Json
 
 #: Events are less than a day old
 OLDEST_MS: Final = 86_400_000
@@ -20,6 +22,6 @@ class IngestBatch:
     subaccount_id: int | None
     taken_ms: int
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Json:
         """Return the head of the batch's queue message, which holds all fields by their names."""
         return {name: getattr(self, name) for name in self.__slots__}

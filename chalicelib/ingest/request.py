@@ -11,14 +11,16 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from chalicelib.core import ids
 from chalicelib.core.addresses import is_address
 from chalicelib.core.domain_names import spelling
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Event, EventFields
 from chalicelib.events.documentation import SEARCHED, TYPES, wrapper_of
 from chalicelib.events.fields import FIELDS
-from chalicelib.events.model import Event, recipient_fields
+from chalicelib.events.model import recipient_fields
 from chalicelib.ingest.model import NEWEST_MS, OLDEST_MS, IngestBatch
 from chalicelib.webhooks.names import NEUTRAL, VENDOR
 
@@ -149,9 +151,9 @@ def _event_id(fields: Mapping[str, Any], batch: IngestBatch) -> str:
     return ids.event_id(f"{batch.account_id}/{_text('event_id', event_id)}", "ingested")
 
 
-def _owner(fields: Mapping[str, Any], batch: IngestBatch) -> Event:
+def _owner(fields: Mapping[str, Any], batch: IngestBatch) -> EventFields:
     """Return the owner's fields; an event may have them, but must not name another owner."""
-    own = {"customer_id": str(batch.account_id)}
+    own: EventFields = {"customer_id": str(batch.account_id)}
     if batch.subaccount_id is not None:
         own["subaccount_id"] = str(batch.subaccount_id)
     for name in ("customer_id", "subaccount_id"):
@@ -161,7 +163,7 @@ def _owner(fields: Mapping[str, Any], batch: IngestBatch) -> Event:
     return own
 
 
-def _recipient(fields: Mapping[str, Any]) -> Event:
+def _recipient(fields: Mapping[str, Any]) -> EventFields:
     address = fields.get("rcpt_to")
     if address is None and "rcpt_hash" not in TYPES[fields["type"]].fields:
         return {}
@@ -171,13 +173,13 @@ def _recipient(fields: Mapping[str, Any]) -> Event:
     return recipient_fields(address, metadata={}, tags=[])
 
 
-def _others(fields: Mapping[str, Any]) -> Event:
-    others: Event = {}
+def _others(fields: Mapping[str, Any]) -> EventFields:
+    others: Json = {}
     for name in TYPES[fields["type"]].fields:
         value = fields.get(name)
         if value is not None and name not in _IGNORED:
             others[name] = _value(name, value)
-    return others
+    return cast(EventFields, others)
 
 
 def _value(name: str, value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Final
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed, Write
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.ingest.model import OLDEST_MS, IngestBatch
 
 #: Events in one request

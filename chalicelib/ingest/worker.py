@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from chalicelib.core import ids, queues, strict_json
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Event, EventFields
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.ingest import batches, failures, request, store
 from chalicelib.ingest.failures import Failure, Failures
 from chalicelib.ingest.model import IngestBatch
@@ -33,17 +34,17 @@ class Result:
     failures: Failures = field(default_factory=Failures)
 
 
-def ingest_batch(event: dict[str, Any]) -> dict[str, Any]:
+def ingest_batch(event: QueueEvent) -> BatchResponse:
     """Process the batches of one SQS event; return those messages that failed."""
     return queues.consume(batches.QUEUE, event, queues.one_by_one(_ingest))
 
 
-def _ingest(message: Received) -> None:
+def _ingest(message: Received[Json]) -> None:
     batch = IngestBatch(**message.head)
     try:
         body = message.payload()
     except BlobMissing:  # the message waited for longer than the bucket keeps the payload
-        stream.emit([_result_event(batch, Result(), error_type="expired", retryable=True)])
+        stream.emit([_result_event(batch, Result(), {"error_type": "expired", "retryable": True})])
         return
     result = Result()
     events = _events(batch, body, result)
@@ -52,7 +53,7 @@ def _ingest(message: Received) -> None:
     if result.failures.count:
         result.failures.store(batch)
         href = failures.link(batch)
-        stream.emit([_result_event(batch, result, error_type="validation", href=href)])
+        stream.emit([_result_event(batch, result, {"error_type": "validation", "href": href})])
     else:
         stream.emit([_result_event(batch, result)])
 
@@ -91,26 +92,25 @@ def _with_provider(event: Event) -> Event:
     }
 
 
-def _result_event(
-    batch: IngestBatch, result: Result, *, retryable: bool = False, **error: Any
-) -> Event:
+def _result_event(batch: IngestBatch, result: Result, error: EventFields | None = None) -> Event:
     """Return the event with the result of a batch; it is the same each time."""
     kind = "error" if error else "success"
-    owner = {"subaccount_id": str(batch.subaccount_id)} if batch.subaccount_id else {}
-    return {
+    event: Event = {
         "type": kind,
         "customer_id": str(batch.account_id),
-        **owner,
         "timestamp": batch.taken_ms,
         "event_id": ids.event_id(batch.id, kind),
         "batch_id": batch.id,
         "number_succeeded": result.succeeded,
         "number_failed": result.failures.count,
         "number_duplicates": result.duplicates,
-        "retryable": retryable,
+        "retryable": False,
         "expiration_timestamp": failures.expiry_ms(batch),
-        **error,
+        **(error or {}),
     }
+    if batch.subaccount_id:
+        event["subaccount_id"] = str(batch.subaccount_id)
+    return event
 
 
 def _reason(fault: Exception) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.fleet.model import LAST_STAGE, Fleet, IpPool, SendingIp, WarmupDay
 from chalicelib.fleet.warmup import daily_volume
-
-Json = dict[str, Any]
 
 _DAY = 86_400
 

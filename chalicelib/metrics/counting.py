@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from chalicelib.core.bounce_classes import BOUNCE_CLASSES, UNDETERMINED
+from chalicelib.core.message_event import Event
 from chalicelib.metrics.model import (
     CATEGORY_COUNTERS,
     EVENT_COUNTERS,
@@ -33,8 +34,6 @@ from chalicelib.metrics.model import (
     Counts,
 )
 from chalicelib.metrics.reasons import canonical_reason
-
-Event = Mapping[str, Any]
 
 #  The facets: other properties by which events are counted, within their dimensions
 MAIN: Final = ""

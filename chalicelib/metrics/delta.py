@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
+from chalicelib.core.message_event import Event
 from chalicelib.metrics.counting import counts_of
 from chalicelib.metrics.model import COUNTS_IN_USAGE, Counts, Values, add, values_of
 
@@ -40,7 +41,7 @@ class Delta:
     def __bool__(self) -> bool:
         return bool(self._cells or self.recipients)
 
-    def add(self, event: Mapping[str, Any], first: Collection[str] = ()) -> None:
+    def add(self, event: Event, first: Collection[str] = ()) -> None:
         """Count an event; ``first`` are those of its marks that are new (``counting``)."""
         minute, values = event["timestamp"] // _MINUTE_MS, values_of(event)
         if event.get(COUNTS_IN_USAGE):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from chalicelib.core import domain_names
+from chalicelib.core.message_event import Event
 
 Counts = dict[str, int]
 """Numbers by the codes of counters."""
@@ -245,7 +246,7 @@ def add(counts: Counts, more: Mapping[str, int]) -> None:
         counts[code] = counts.get(code, 0) + number
 
 
-def values_of(event: Mapping[str, Any]) -> Values:
+def values_of(event: Event) -> Values:
     """Return an event's value in each dimension.
 
     The primary account is subaccount 0. Only placements have a subject, because only they can be

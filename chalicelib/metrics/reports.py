@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from chalicelib.core.bounce_classes import BOUNCE_CLASSES
+from chalicelib.core.json_types import Json
 from chalicelib.metrics.counting import ATTEMPTS, BOUNCES, DELAYS, LINKS, MAIN, REJECTIONS
 from chalicelib.metrics.levels import coarsest_for, spans
 from chalicelib.metrics.model import (
@@ -26,7 +27,6 @@ from chalicelib.metrics.model import (
 from chalicelib.metrics.reading import Row, rows
 from chalicelib.metrics.request import DEFAULT_LIMIT, ReportRequest
 
-Json = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
 
 REJECTION_TYPES = {

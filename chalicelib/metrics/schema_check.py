@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-Schema = Mapping[str, Any]
+from chalicelib.core.json_types import Json
 
 _TYPES = {"object": dict, "array": list, "string": str}
 
@@ -23,12 +23,12 @@ class Violation(NamedTuple):
     message: str
 
 
-def violations(data: Any, schema: Schema) -> list[Violation]:
+def violations(data: Any, schema: Json) -> list[Violation]:
     """Return every violation, in the order of the data."""
     return list(_check(data, schema, schema, ""))
 
 
-def _check(data: Any, schema: Schema, root: Schema, path: str) -> Iterator[Violation]:
+def _check(data: Any, schema: Json, root: Json, path: str) -> Iterator[Violation]:
     schema = _resolved(schema, root)
     kind = schema["type"]
     if not isinstance(data, _TYPES[kind]):
@@ -42,7 +42,7 @@ def _check(data: Any, schema: Schema, root: Schema, path: str) -> Iterator[Viola
             yield from _check(each, schema["items"], root, f"{path}[{i}]")
 
 
-def _resolved(schema: Schema, root: Schema) -> Schema:
+def _resolved(schema: Json, root: Json) -> Json:
     while "$ref" in schema:
         reference = schema["$ref"]
         schema = root
@@ -51,7 +51,7 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
     return schema
 
 
-def _sizes(data: Any, schema: Schema, path: str) -> Iterator[Violation]:
+def _sizes(data: Any, schema: Json, path: str) -> Iterator[Violation]:
     for keyword, noun in (
         ("Properties", "properties"),
         ("Items", "items"),
@@ -65,9 +65,7 @@ def _sizes(data: Any, schema: Schema, path: str) -> Iterator[Violation]:
             yield Violation(f"max{keyword}", path, f"should have at most {most} {noun}")
 
 
-def _members(
-    data: Mapping[str, Any], schema: Schema, root: Schema, path: str
-) -> Iterator[Violation]:
+def _members(data: Mapping[str, Any], schema: Json, root: Json, path: str) -> Iterator[Violation]:
     for name in schema.get("required", ()):
         if name not in data:
             yield Violation("required", path, f"should have required property '{name}'")

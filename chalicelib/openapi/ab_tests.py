@@ -6,10 +6,10 @@ from typing import Final
 
 from chalicelib.ab_tests.model import LONGEST_NAME, STATUSES
 from chalicelib.ab_tests.request import AbTestBody
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     identifier,
     integer,
@@ -24,7 +24,7 @@ from chalicelib.openapi.schema import (
 _PATH: Final = "/api/v1/ab-test"
 
 
-def _body(*required: str) -> Schema:
+def _body(*required: str) -> Json:
     return of_model(AbTestBody, *required, id=identifier(), name=text(least=1, most=LONGEST_NAME))
 
 

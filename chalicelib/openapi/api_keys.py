@@ -6,10 +6,10 @@ from typing import Final
 
 from chalicelib.api_keys.grants import GRANTS
 from chalicelib.api_keys.request import MOST_ADDRESSES, MOST_LABEL
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     integer,
     moment,
@@ -22,13 +22,13 @@ from chalicelib.openapi.schema import (
 
 _PATH: Final = "/api/v1/api-keys"
 
-_FIELDS: Final[dict[str, Schema]] = {
+_FIELDS: Final[dict[str, Json]] = {
     "label": text(least=1, most=MOST_LABEL),
     "grants": array(one_of(grant.key for grant in GRANTS)),
     "valid_ips": nullable(array(text(about="An IP address or a network"), most=MOST_ADDRESSES))
     | {"description": "Addresses that may use the key. An empty array or null: every address"},
 }
-_SHOWN: Final[dict[str, Schema | Maybe]] = {
+_SHOWN: Final[dict[str, Json | Maybe]] = {
     "id": text(),
     "label": text(),
     "short_key": text(),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi import events, metrics
 from chalicelib.openapi.operation import query
-from chalicelib.openapi.schema import ANY, Maybe, Schema, array, either, flag, integer, record, text
-
-Json = dict[str, Any]
+from chalicelib.openapi.schema import ANY, Maybe, array, either, flag, integer, record, text
 
 _ERROR: Final = record(
     message=text(),
@@ -46,7 +45,7 @@ _DNS_RECORD: Final = record(
     status=Maybe(text(about="The result of the last check; absent if it is not checked")),
 )
 
-SCHEMAS: Final[dict[str, Schema]] = {
+SCHEMAS: Final[dict[str, Json]] = {
     "Error": _ERROR,
     "Errors": record(errors=array({"$ref": "#/components/schemas/Error"}, least=1)),
     "Link": _LINK,

@@ -10,18 +10,16 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from chalicelib import __version__
 from chalicelib.console.files import DOCS
 from chalicelib.console.files import PREFIX as CONSOLE
 from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, DeclaredRoute
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.components import components, refusal
 from chalicelib.openapi.examples import with_example
 from chalicelib.openapi.operation import Operation
-
-Json = dict[str, Any]
 
 _ABOUT = (
     "Send email, and follow each message until it is delivered, opened or bounced. Bodies are "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.tls_results import FAILURES, POLICY_TYPES
 from chalicelib.domain_reports.view import MOST_SOURCES
 from chalicelib.openapi.operation import Operation, Operations, query, results
-from chalicelib.openapi.schema import Maybe, Schema, array, integer, mapping, moment, one_of, record
+from chalicelib.openapi.schema import Maybe, array, integer, mapping, moment, one_of, record
 from chalicelib.openapi.schema import text as string
 
 _PERIOD: Final = (
@@ -15,7 +16,7 @@ _PERIOD: Final = (
     query("to", string(), "A day or a minute of UTC, up to which reports count; default: now"),
 )
 _COUNT: Final = integer(0)
-_DMARC: Final[dict[str, Schema | Maybe]] = {
+_DMARC: Final[dict[str, Json | Maybe]] = {
     "messages": _COUNT,
     "passed": _COUNT | {"description": "Messages that DMARC passed"},
     "failed": _COUNT,
@@ -24,16 +25,16 @@ _DMARC: Final[dict[str, Schema | Maybe]] = {
     "quarantined": _COUNT,
     "rejected": _COUNT,
 }
-_TLS: Final[dict[str, Schema | Maybe]] = {
+_TLS: Final[dict[str, Json | Maybe]] = {
     "sessions_succeeded": _COUNT,
     "sessions_failed": _COUNT,
 }
-_HEAD: Final[dict[str, Schema | Maybe]] = {
+_HEAD: Final[dict[str, Json | Maybe]] = {
     "domain": string(),
     "from": moment(),
     "to": moment(),
 }
-_REPORTER: Final[dict[str, Schema | Maybe]] = {
+_REPORTER: Final[dict[str, Json | Maybe]] = {
     "reporter": string(about="The domain that signed the reports"),
     "organization": string(about="The name that its reports give"),
     "reports": _COUNT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.filters import FILTERS
@@ -19,7 +20,6 @@ from chalicelib.openapi.operation import (
     shared_parameter,
 )
 from chalicelib.openapi.schema import (
-    Schema,
     array,
     flag,
     integer,
@@ -38,7 +38,7 @@ _TIMES: Final = ("timestamp", "expiration_timestamp")
 _KINDS: Final = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 
 
-def _fields() -> Iterator[tuple[str, Schema]]:
+def _fields() -> Iterator[tuple[str, Json]]:
     """Yield the schema of each field of an event, with the type of its sample."""
     for name, field in FIELDS.items():
         if name in _TIMES:
@@ -52,7 +52,7 @@ def _fields() -> Iterator[tuple[str, Schema]]:
 
 _ALWAYS: Final = ("type", "display_name", "event_description")
 
-SCHEMAS: Final[dict[str, Schema]] = {
+SCHEMAS: Final[dict[str, Json]] = {
     "Event": obj(*_ALWAYS, display_name=text(), event_description=text(), **dict(_fields()))
 }
 """Schemas for the components of the document."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 _MESSAGE: Final = {
     "from": {"email": "hello@example.test", "name": "Example"},

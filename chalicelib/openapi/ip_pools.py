@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE, SHARED
 from chalicelib.fleet.store import HISTORY_DAYS
 from chalicelib.ip_pools.request import MOST_NAME
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, results
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     integer,
@@ -25,7 +25,7 @@ _POOLS: Final = "/api/v1/ip-pools"
 _IPS: Final = "/api/v1/sending-ips"
 
 _NAMES: Final = ("signing_domain", "fbl_signing_domain", "auto_warmup_overflow_pool")
-_FIELDS: Final[dict[str, Schema]] = {
+_FIELDS: Final[dict[str, Json]] = {
     "name": text(least=1, most=MOST_NAME),
     **{name: nullable(text(about="An empty string or null removes it")) for name in _NAMES[:2]},
     "auto_warmup_overflow_pool": nullable(
@@ -36,7 +36,7 @@ _FIELDS: Final[dict[str, Schema]] = {
         )
     ),
 }
-_IN_POOL: Final[dict[str, Schema | Maybe]] = {
+_IN_POOL: Final[dict[str, Json | Maybe]] = {
     "external_ip": text(),
     "hostname": text(),
     "auto_warmup_enabled": flag(),

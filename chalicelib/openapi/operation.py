@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from chalicelib.openapi.schema import Maybe, Schema, array, record, text
+from chalicelib.core.json_types import Json
+from chalicelib.openapi.schema import Maybe, array, record, text
 
-Json = dict[str, Any]
 Responses = dict[int, Json]
 
 NO_CONTENT: Responses = {204: {"description": "Done; no body"}}
@@ -31,9 +30,9 @@ class Operation:
 
     responses: Responses
     parameters: tuple[Json, ...] = ()
-    body: Schema | None = None
+    body: Json | None = None
     optional_body: bool = False
-    media: Mapping[str, Schema] | None = None
+    media: Mapping[str, Json] | None = None
     refusals: tuple[int, ...] = ()
     finds_all: bool = False
 
@@ -49,19 +48,17 @@ Operations = Mapping[str, Operation]
 """Operations by method and path, such as ``GET /api/v1/templates/{template_id}``."""
 
 
-def results(of: Schema, **beside: Schema | Maybe) -> Responses:
+def results(of: Json, **beside: Json | Maybe) -> Responses:
     """Describe a 200 with ``results`` and the keys ``beside`` them."""
     return json(record(results=of, **beside))
 
 
-def json(schema: Schema) -> Responses:
+def json(schema: Json) -> Responses:
     """Describe a 200 with a JSON body."""
     return content("application/json", schema)
 
 
-def content(
-    media_type: str, schema: Schema, *, status: int = 200, about: str = "Done"
-) -> Responses:
+def content(media_type: str, schema: Json, *, status: int = 200, about: str = "Done") -> Responses:
     """Describe a response with a body."""
     return {status: {"description": about, "content": {media_type: {"schema": schema}}}}
 
@@ -77,19 +74,19 @@ def redirect(status: int, about: str) -> Responses:
     return {status: {"description": about, "headers": location}}
 
 
-def with_header(responses: Responses, name: str, schema: Schema, about: str) -> Responses:
+def with_header(responses: Responses, name: str, schema: Json, about: str) -> Responses:
     """Add a header to responses that do not always have it."""
     header = {name: {"schema": schema, "description": about}}
     return {status: answer | {"headers": header} for status, answer in responses.items()}
 
 
-def query(name: str, schema: Schema, about: str, *, required: bool = False) -> Json:
+def query(name: str, schema: Json, about: str, *, required: bool = False) -> Json:
     """Describe a query parameter."""
     parameter = {"name": name, "in": "query", "description": about, "schema": schema}
     return parameter | ({"required": True} if required else {})
 
 
-def comma_list(name: str, about: str, of: Schema | None = None) -> Json:
+def comma_list(name: str, about: str, of: Json | None = None) -> Json:
     """Describe a query parameter that is a comma-separated list."""
     form = {"style": "form", "explode": False}
     return query(name, array(of or text()), about) | form

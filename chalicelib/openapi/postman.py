@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, Final
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _PARAMETER = re.compile(r"\{(\w+)\}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import Operation, Operations, json, query, results
 from chalicelib.openapi.recipients import (
     ACCEPTED_COUNTS,
@@ -14,7 +15,6 @@ from chalicelib.openapi.recipients import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     identifier,
@@ -30,7 +30,7 @@ from chalicelib.recipient_lists.request import ListBody
 _PATH: Final = "/api/v1/recipient-lists"
 
 
-def _body(*required: str) -> Schema:
+def _body(*required: str) -> Json:
     return of_model(
         ListBody,
         *required,
@@ -41,7 +41,7 @@ def _body(*required: str) -> Schema:
     )
 
 
-_SUMMARY: Final[dict[str, Schema]] = {
+_SUMMARY: Final[dict[str, Json]] = {
     "id": text(),
     "name": text(),
     "description": text(),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import query
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     either,
     email,
@@ -40,10 +40,10 @@ NUM_RCPT_ERRORS: Final[dict[str, Any]] = query(
 )
 
 #: How many recipients were accepted
-ACCEPTED_COUNTS: Final[dict[str, Schema | Maybe]] = {
+ACCEPTED_COUNTS: Final[dict[str, Json | Maybe]] = {
     "total_accepted_recipients": integer(0),
     "total_rejected_recipients": integer(0),
     "rcpt_to_errors": Maybe(array(ref("Error"))),
 }
 #  Shown next to the results when recipients were refused
-WITH_ERRORS: Final[dict[str, Schema | Maybe]] = {"errors": Maybe(array(ref("Error")))}
+WITH_ERRORS: Final[dict[str, Json | Maybe]] = {"errors": Maybe(array(ref("Error")))}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     either,
     flag,
@@ -24,7 +24,7 @@ from chalicelib.seeding.request import OptionsBody
 _PATH: Final = "/api/v1/inline-seeds"
 
 _RULES: Final = array(text(least=1), most=MOST_RULES)
-_CONFIG: Final[dict[str, Schema]] = {
+_CONFIG: Final[dict[str, Json]] = {
     **{name: integer(*bounds) for name, bounds in RANGES.items()},
     "match": _RULES,
     "exclude": _RULES,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import Operation, Operations, results
-from chalicelib.openapi.schema import Maybe, Schema, array, one_of, record, text
+from chalicelib.openapi.schema import Maybe, array, one_of, record, text
 from chalicelib.sender_requirements.model import STATES
 from chalicelib.sender_requirements.rules import ADDRESS_RULES, DOMAIN_RULES
 
@@ -26,7 +27,7 @@ _REMEDY: Final = record(
 _SOURCE: Final = record(host=text(), source=text(about="URL of the page that states the rule"))
 
 
-def _requirements(ids: list[str]) -> Schema:
+def _requirements(ids: list[str]) -> Json:
     return array(
         record(
             id=one_of(ids),

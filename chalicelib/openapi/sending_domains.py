@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
@@ -17,7 +18,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     identifier,
@@ -48,7 +48,7 @@ _CHECKED: Final = (
     "abuse_at_status",
     "postmaster_at_status",
 )
-_STATUS: Final[dict[str, Schema | Maybe]] = {
+_STATUS: Final[dict[str, Json | Maybe]] = {
     "ownership_verified": flag(),
     "spf_status": one_of(CHECK_STATUSES),
     **{name: one_of(CHECK_STATUSES) for name in _CHECKED},
@@ -56,13 +56,13 @@ _STATUS: Final[dict[str, Schema | Maybe]] = {
     "verification_mailbox": Maybe(text()),
     "compliance_status": one_of(COMPLIANCE_STATUSES),
 }
-_DKIM: Final[dict[str, Schema]] = {
+_DKIM: Final[dict[str, Json]] = {
     "public": text(),
     "selector": text(),
     "signing_domain": text(),
     "headers": text(),
 }
-_DOMAIN_FIELDS: Final[dict[str, Schema | Maybe]] = {
+_DOMAIN_FIELDS: Final[dict[str, Json | Maybe]] = {
     "status": record(**_STATUS),
     "tracking_domain": Maybe(text()),
     "dkim": Maybe(record(**_DKIM)),
@@ -75,7 +75,7 @@ _DOMAIN_FIELDS: Final[dict[str, Schema | Maybe]] = {
 _DNS: Final = mapping(text()) | {
     "description": "The DNS records that were found, and the errors in them"
 }
-_KEY: Final[dict[str, Schema]] = {
+_KEY: Final[dict[str, Json]] = {
     "id": text(),
     **_DKIM,
     "dkim_status": one_of(CHECK_STATUSES),

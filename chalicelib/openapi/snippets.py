@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     EMPTY,
     NO_CONTENT,
@@ -14,7 +15,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     identifier,
@@ -33,7 +33,7 @@ from chalicelib.snippets.request import SnippetBody
 _PATH: Final = "/api/labs/snippets"
 
 
-def _body(*required: str) -> Schema:
+def _body(*required: str) -> Json:
     return of_model(
         SnippetBody,
         *required,
@@ -43,7 +43,7 @@ def _body(*required: str) -> Schema:
     )
 
 
-_SUMMARY: Final[dict[str, Schema | Maybe]] = {
+_SUMMARY: Final[dict[str, Json | Maybe]] = {
     "id": text(),
     "name": text(),
     "created_at": moment(),

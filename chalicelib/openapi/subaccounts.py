@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.api_keys.request import MOST_ADDRESSES, MOST_LABEL
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     Operation,
     Operations,
@@ -15,7 +16,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     integer,
@@ -33,8 +33,8 @@ from chalicelib.subaccounts.search import DEFAULT_PER_PAGE, MOST_IDS, MOST_PER_P
 
 _PATH: Final = "/api/v1/subaccounts"
 
-_OPTIONS: Final[dict[str, Schema]] = {name: flag() for name in DEFAULT_OPTIONS}
-_FIELDS: Final[dict[str, Schema]] = {
+_OPTIONS: Final[dict[str, Json]] = {name: flag() for name in DEFAULT_OPTIONS}
+_FIELDS: Final[dict[str, Json]] = {
     "name": text(least=1, most=MOST_NAME),
     "ip_pool": nullable(text(most=MOST_POOL, about="An empty string or null removes it")),
     "options": nullable(obj(**{name: nullable(each) for name, each in _OPTIONS.items()})),

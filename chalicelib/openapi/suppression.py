@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.data_privacy.request import MOST_RECIPIENTS
 from chalicelib.openapi.operation import (
     NO_CONTENT,
@@ -20,7 +21,6 @@ from chalicelib.openapi.operation import (
 from chalicelib.openapi.recipients import WITH_ERRORS
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     email,
     flag,
@@ -39,7 +39,7 @@ from chalicelib.suppression.request import MOST_IN_BULK
 
 _PATH: Final = "/api/v1/suppression-list"
 
-_ENTRY: Final[dict[str, Schema]] = {
+_ENTRY: Final[dict[str, Json]] = {
     "type": one_of(TYPES),
     "description": nullable(text()),
     "list_id": nullable(text()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     EMPTY,
     Operation,
@@ -14,7 +15,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     identifier,
@@ -54,7 +54,7 @@ _SHARED: Final = query(
 )
 
 
-def _body(*required: str) -> Schema:
+def _body(*required: str) -> Json:
     return of_model(
         TemplateBody,
         *required,
@@ -66,7 +66,7 @@ def _body(*required: str) -> Schema:
     )
 
 
-_SUMMARY: Final[dict[str, Schema | Maybe]] = {
+_SUMMARY: Final[dict[str, Json | Maybe]] = {
     "id": text(),
     "name": text(),
     "description": text(),
@@ -90,13 +90,13 @@ _PREVIEW: Final = obj(
     email_rfc822=text(),
 )
 
-_PLACE: Final[dict[str, Schema]] = {
+_PLACE: Final[dict[str, Json]] = {
     "line": integer(1),
     "column": integer(1) | {"description": "The first character of a line is 1"},
     "length": integer(0)
     | {"description": "Unicode characters; the place may go on in later lines"},
 }
-_NAME: Final[dict[str, Schema | Maybe]] = {
+_NAME: Final[dict[str, Json | Maybe]] = {
     "part": text(about="`html`, `mjml`, `text`, `amp_html`, or a header such as `Header:Subject`"),
     **_PLACE,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
@@ -18,7 +19,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     flag,
     integer,
@@ -31,7 +31,7 @@ from chalicelib.tracking_domains.verification import CHECK_PATH
 
 _PATH: Final = "/api/v1/tracking-domains"
 
-_STATUS: Final[dict[str, Schema]] = {
+_STATUS: Final[dict[str, Json]] = {
     "verified": flag(),
     "cname_status": text(),
     "compliance_status": text(),

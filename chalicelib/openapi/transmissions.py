@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
@@ -21,7 +22,6 @@ from chalicelib.openapi.recipients import (
 )
 from chalicelib.openapi.schema import (
     Maybe,
-    Schema,
     array,
     either,
     flag,
@@ -79,7 +79,7 @@ _BODY: Final = of_model(
     substitution_data=mapping()
     | {"description": f"At most {SUBSTITUTION_BYTES} bytes; data of a recipient takes precedence"},
 )
-_SUMMARY: Final[dict[str, Schema]] = {
+_SUMMARY: Final[dict[str, Json]] = {
     "id": text(),
     "campaign_id": text(),
     "description": text(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
@@ -16,7 +17,6 @@ from chalicelib.openapi.operation import (
 from chalicelib.openapi.schema import (
     ANY,
     Maybe,
-    Schema,
     array,
     either,
     flag,
@@ -42,7 +42,7 @@ _CREDENTIALS: Final = obj(username=text(), password=text())
 _DETAILS: Final = mapping() | {
     "description": f"Sent to the token server as it is. At most {LARGEST_DETAILS} bytes as JSON"
 }
-_FIELDS: Final[dict[str, Schema]] = {
+_FIELDS: Final[dict[str, Json]] = {
     "name": text(least=1, most=LONGEST_NAME),
     "target": text(
         least=1, about="HTTP or HTTPS URL. The service sends a test POST to it before it stores it"
@@ -82,13 +82,13 @@ _WEBHOOK: Final = record(
     links=ref("Links"),
 )
 _ID_ONLY: Final = results(record(id=text(), links=ref("Links")))
-_RESULT: Final[dict[str, Schema | Maybe]] = {
+_RESULT: Final[dict[str, Json | Maybe]] = {
     "ts": text(),
     "response_code": nullable(text()),
     "failure_code": nullable(text()),
     "latency": nullable(integer(0)),
 }
-_STATUS: Final[dict[str, Schema | Maybe]] = {
+_STATUS: Final[dict[str, Json | Maybe]] = {
     "webhook_id": text(),
     "batch_id": text(),
     "batch_size": integer(0),

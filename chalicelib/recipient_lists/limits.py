@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from chalicelib.core.errors import (
     ServiceError,
@@ -11,8 +10,7 @@ from chalicelib.core.errors import (
     metadata_too_large,
     substitution_data_too_large,
 )
-
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 METADATA_BYTES = 10 * 1024
 SUBSTITUTION_BYTES = 100_000

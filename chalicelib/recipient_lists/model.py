@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.resource_ids import is_id
-
-Json = dict[str, Any]
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024

@@ -6,6 +6,7 @@ from typing import Any
 
 from chalicelib.core.errors import bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.json_types import Json
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.recipient_lists.limits import SUBSTITUTION_BYTES, check_length, size
 from chalicelib.recipient_lists.model import (
@@ -14,8 +15,6 @@ from chalicelib.recipient_lists.model import (
     MOST_RECIPIENTS,
     is_list_id,
 )
-
-Json = dict[str, Any]
 
 ATTRIBUTES_BYTES = SUBSTITUTION_BYTES
 

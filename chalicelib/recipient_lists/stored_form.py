@@ -8,21 +8,55 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from pydantic_core import to_json
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 _decoder = json.JSONDecoder()
 
 
-def encode(recipient: Json) -> bytes:
+class RecipientOptions(TypedDict, total=False):
+    """A recipient's own options, which beat the transmission's (spec 2.1)."""
+
+    open_tracking: bool
+    click_tracking: bool
+    initial_open: bool
+
+
+class OriginalRecipient(TypedDict):
+    """The recipient whose tracked links an archive copy has, with the index in the transmission."""
+
+    index: int
+    email: str
+
+
+class StoredRecipient(TypedDict):
+    """A recipient as it is stored and queued (spec 2.1), with the fields that the request has.
+
+    ``rcpt_type`` is the kind of a copy of an SMTP message, and only archive copies are
+    ``tracked_as`` another recipient (``transmissions.copies``).
+    """
+
+    email: str
+    name: NotRequired[str]
+    header_to: NotRequired[str]
+    tags: NotRequired[list[str]]
+    metadata: NotRequired[Json]
+    substitution_data: NotRequired[Json]
+    options: NotRequired[RecipientOptions]
+    return_path: NotRequired[str]
+    rcpt_type: NotRequired[str]
+    tracked_as: NotRequired[OriginalRecipient]
+
+
+def encode(recipient: StoredRecipient) -> bytes:
     """Return a recipient as JSON."""
     return to_json(recipient)
 
 
-def decode(encoded: bytes) -> Json:
+def decode(encoded: bytes) -> StoredRecipient:
     """Return the recipient that :func:`encode` was given."""
     return json.loads(encoded)
 
@@ -44,6 +78,6 @@ def iterate(array: bytes) -> Iterator[bytes]:
         start = end + len(",")
 
 
-def split(array: bytes) -> list[Json]:
+def split(array: bytes) -> list[StoredRecipient]:
     """Return the recipients of an array that :func:`join` returned."""
     return json.loads(array)

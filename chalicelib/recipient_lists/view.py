@@ -7,19 +7,17 @@ the text grows with the list, and not the objects that it is made of.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.http import Reply, ok
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import request_form
 from chalicelib.recipient_lists.service import Saving, unknown_list
 from chalicelib.recipient_lists.store import lists
-
-Json = dict[str, Any]
 
 
 def list_view(recipient_list: RecipientList) -> Json:

@@ -20,10 +20,10 @@ from math import inf
 
 from chalicelib.core import caches, clock
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.delivery.reports import Reports
 from chalicelib.events import service, stream
-from chalicelib.events.model import Event
 from chalicelib.recording.worker import record
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Final
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Key, Write
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.metrics import counting
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.store import pending

@@ -19,15 +19,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import ids, message_keys
 from chalicelib.core.dynamo import Key
+from chalicelib.core.message_event import Event, RouteFields
+from chalicelib.events.model import route_fields
 from chalicelib.metrics.model import RAW_CLICK
-
-Event = Mapping[str, Any]
 
 #: Recipients of a transmission that share a record
 BLOCK: Final = message_keys.BLOCK
@@ -35,8 +35,6 @@ MOST_EVENTS: Final = 5_000
 #: Marks of a message. No more links are noted beyond that: scanners follow all there are.
 MOST_MARKS: Final = 200
 DIGEST_BYTES: Final = 6
-
-_ROUTE = ("sending_ip", "ip_pool")
 
 _FIRST_TYPES = frozenset(
     ("injection", "policy_rejection", "generation_failure", "generation_rejection")
@@ -75,10 +73,10 @@ class DeduplicationRecord:
         """Note how the message of a delivery left."""
         index = recipient_index(event)
         if event["type"] == "delivery" and index is not None:
-            route = json.dumps({name: event[name] for name in _ROUTE if name in event})
+            route = json.dumps(route_fields(event))
             self.routes[route] = self.routes.get(route, 0) | 1 << index % BLOCK
 
-    def route_of(self, event: Event) -> dict[str, str]:
+    def route_of(self, event: Event) -> RouteFields:
         """Return ``sending_ip`` and ``ip_pool`` of the message's delivery, if it is recorded."""
         index = recipient_index(event)
         if index is None:

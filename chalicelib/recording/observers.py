@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 
 Observer = Callable[[Sequence[Event]], None]
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from chalicelib.core import clock, ids
+from chalicelib.core.message_event import Event, RouteFields
 from chalicelib.core.reading import Read
 from chalicelib.delivery import deliveries
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.recording import store
 from chalicelib.recording.commit import Records
 from chalicelib.tracking import engagement
@@ -30,7 +30,7 @@ from chalicelib.tracking.store.message_context import Context
 LONGEST_WAIT: Final = 30.0
 
 _Contexts = Mapping[str, Context]
-_Routes = Mapping[str, Mapping[str, str]]
+_Routes = Mapping[str, RouteFields]
 
 
 def complete(events: Sequence[Event], read: Read, records: Records) -> list[Event]:
@@ -58,7 +58,7 @@ def _routes(events: Sequence[Event], contexts: _Contexts, records: Records) -> _
     """Return how the messages of incomplete events left, by message id, as far as that is known."""
     for event in events:  # a delivery may be in the same batch as the open of its message
         records[store.key_of(event)].add_route(event)
-    routes: dict[str, Mapping[str, str]] = {
+    routes: dict[str, RouteFields] = {
         event["message_id"]: route
         for event in events
         if OBSERVED in event and (route := records[store.key_of(event)].route_of(event))
@@ -66,9 +66,7 @@ def _routes(events: Sequence[Event], contexts: _Contexts, records: Records) -> _
     return routes | _routes_in_journal(contexts.keys() - routes.keys(), contexts)
 
 
-def _routes_in_journal(
-    message_ids: Iterable[str], contexts: _Contexts
-) -> dict[str, Mapping[str, str]]:
+def _routes_in_journal(message_ids: Iterable[str], contexts: _Contexts) -> dict[str, RouteFields]:
     """Read the routes of messages whose delivery is not recorded, with one request for a unit."""
     units: dict[tuple[str, str], dict[int, str]] = {}
     for message_id in message_ids:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.recording import store
 from chalicelib.recording.deduplication import recipient_index
 from chalicelib.tracking.engagement import UNSUBSCRIPTIONS

@@ -22,6 +22,7 @@ from typing import Any
 
 from chalicelib.core import clock, dynamo, message_keys
 from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
+from chalicelib.core.message_event import Event
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.recording.deduplication import (
@@ -29,7 +30,6 @@ from chalicelib.recording.deduplication import (
     DIGEST_BYTES,
     MOST_EVENTS,
     DeduplicationRecord,
-    Event,
     digest,
     recipient_index,
     subject,

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from chalicelib.core.bounce_classes import HARD
+from chalicelib.core.message_event import Event
 from chalicelib.core.reading import Read
-from chalicelib.events.model import Event
 from chalicelib.suppression import service
 from chalicelib.suppression.model import (
     BLOCKING,

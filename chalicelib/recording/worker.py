@@ -9,16 +9,17 @@ ignored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from chalicelib.ab_tests import engagement as ab_tests
 from chalicelib.core import queues
 from chalicelib.core.dynamo import Key
+from chalicelib.core.message_event import Event
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.core.reading import Read, Reads, read_ahead
 from chalicelib.event_export import collect as targets
 from chalicelib.events import service, stream
-from chalicelib.events.model import Event
+from chalicelib.events.stream import EventsHead
 from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.recording import observers, reactions, store
 from chalicelib.recording.commit import Records, commit
@@ -32,7 +33,7 @@ from chalicelib.tracking.store import message_context
 from chalicelib.webhook_dispatch import collect as webhooks
 
 
-def record_batch(event: dict[str, Any]) -> dict[str, Any]:
+def record_batch(event: QueueEvent) -> BatchResponse:
     """Record the events of one SQS batch; return those messages that failed."""
     return queues.consume(stream.QUEUE, event, queues.all_together(_record_all))
 
@@ -55,7 +56,7 @@ def record(events: Iterable[Event], *, are_stored: bool = False) -> None:
     observers.notify(events)
 
 
-def _record_all(messages: Iterable[Received]) -> None:
+def _record_all(messages: Iterable[Received[EventsHead]]) -> None:
     record(event for message in messages for event in stream.decode(message))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from chalicelib.core import clock
 from chalicelib.core.blobs import BlobMissing
@@ -25,13 +25,13 @@ from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.message import Generator
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.model import SeedSend
+from chalicelib.seeding.seed_batches import SeedRef
 from chalicelib.seeding.store import samples, seed_sends
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import transmissions
-
-Json = dict[str, Any]
 
 # All other fields of a recipient belong to the one real message: its envelope, its links
 _COPIED_FIELDS = ("name", "tags", "metadata", "substitution_data", "options")
@@ -39,11 +39,8 @@ _COPIED_FIELDS = ("name", "tags", "metadata", "substitution_data", "options")
 _log = logging.getLogger(__name__)
 
 
-def send_seed(seed: Json) -> None:
-    """Send one message of a seed send, once only.
-
-    ``seed`` is what the queue message names: ``account_id``, ``run`` and ``number``.
-    """
+def send_seed(seed: SeedRef) -> None:
+    """Send one message of a seed send, once only."""
     seed_send, number = seed_sends.get(seed["account_id"], seed["run"]), seed["number"]
     if seed_send is None:
         _log.warning("seed send %s is over", seed["run"])
@@ -90,7 +87,7 @@ def _addressed(raw: bytes, address: str) -> bytes:
     return rfc822.join(rfc822.replace_field(fields, to), body)
 
 
-def _recipient(seed_send: SeedSend, number: int) -> Json:
+def _recipient(seed_send: SeedSend, number: int) -> StoredRecipient:
     recipient = samples.recipient_of(seed_send.sample)
-    fields = {name: recipient[name] for name in _COPIED_FIELDS if name in recipient}
-    return fields | {"email": seed_send.addresses[number]}
+    fields = {name: value for name, value in recipient.items() if name in _COPIED_FIELDS}
+    return cast(StoredRecipient, fields | {"email": seed_send.addresses[number]})

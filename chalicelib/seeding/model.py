@@ -9,9 +9,10 @@ counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from chalicelib.core import ids
+from chalicelib.core.message_event import Event
 
 #: field → its least and its greatest value
 RANGES: Final = {"threshold": (1000, 1_000_000), "duration": (20, 720), "reset": (22, 168)}
@@ -146,7 +147,7 @@ class SeedSend:
         return _SEED_BIT + number
 
 
-def is_seed(event: dict[str, Any]) -> bool:
+def is_seed(event: Event) -> bool:
     """Tell whether an event is about a seed message, by its ids.
 
     The message id alone does not tell, because ids from other senders may look the same.

@@ -7,10 +7,11 @@ same time may each store one). Nothing is stored for accounts whose campaigns ar
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from chalicelib.core import caches, clock
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import configs, samples
 
@@ -27,7 +28,7 @@ def sample_messages(
     subaccount_id: int | None,
     campaign_id: str,
     transmission_id: str,
-    messages: Iterable[tuple[str, int, Mapping[str, Any]]],
+    messages: Iterable[tuple[str, int, StoredRecipient]],
 ) -> None:
     """Store messages of a transmission that were just generated, one for each sending domain.
 

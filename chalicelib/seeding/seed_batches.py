@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NotRequired, TypedDict
 
 from chalicelib.core import clock, due, queues
 from chalicelib.core.due import Due
@@ -23,6 +23,25 @@ QUEUE: Final = "generation"
 SEED: Final = "seed"
 
 _log = logging.getLogger(__name__)
+
+
+class SeedRef(TypedDict):
+    """A message of the seed send ``run``, by its number."""
+
+    account_id: int
+    run: str
+    number: int
+
+
+class SeedHead(TypedDict):
+    """The head of a seed message, which waits until ``not_before`` (seconds since the epoch).
+
+    Version 0.1.0 wrote no ``kind`` (goes with 0.3.0).
+    """
+
+    kind: NotRequired[str]
+    seed: SeedRef
+    not_before: float
 
 
 def send_due(now_ms: int) -> None:
@@ -55,11 +74,14 @@ def _succeeds(entry: Due, now_ms: int) -> bool:
     return True
 
 
-def _works(seed_send: SeedSend, numbers: range) -> Iterator[Work]:
+def _works(seed_send: SeedSend, numbers: range) -> Iterator[Work[SeedHead]]:
     now = clock.now()
     for number in numbers:
         send_time = seed_send.send_ms(number) / 1000
-        seed = {"account_id": seed_send.account_id, "run": seed_send.id, "number": number}
-        head = {"kind": SEED, "seed": seed, "not_before": send_time}
+        head: SeedHead = {
+            "kind": SEED,
+            "seed": {"account_id": seed_send.account_id, "run": seed_send.id, "number": number},
+            "not_before": send_time,
+        }
         delay = max(0.0, send_time - now)
         yield Work(head, delay=delay, tenant=seed_send.account_id)

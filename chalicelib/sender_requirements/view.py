@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.sender_requirements.model import Remedy, Requirement
 from chalicelib.sender_requirements.service import AddressRequirements, DomainRequirements
-
-Json = dict[str, Any]
 
 
 def domain_view(domain: DomainRequirements) -> Json:

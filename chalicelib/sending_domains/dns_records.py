@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains.dmarc_record import dmarc_record
 from chalicelib.sending_domains.lookup import bounce_domain_for, is_enterprise, mail_domain
 from chalicelib.sending_domains.model import SendingDomain
-
-Json = dict[str, Any]
 
 PURPOSES = ("dkim", "cname", "mx", "dmarc")
 

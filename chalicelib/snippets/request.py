@@ -10,12 +10,11 @@ from typing import Any
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiErrors, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.json_types import Json
 from chalicelib.core.preview_data import check_preview_data
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.snippets.model import LONGEST_NAME, PART_BYTES, Snippet
-
-Json = dict[str, Any]
 
 
 class SnippetContent(Body):

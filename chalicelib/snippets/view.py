@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.snippets.model import Snippet
-
-Json = dict[str, Any]
 
 
 def snippet_view(snippet: Snippet) -> Json:

@@ -19,6 +19,7 @@ from chalicelib.core.errors import (
     missing_field,
 )
 from chalicelib.core.fields import Body, Texts
+from chalicelib.core.json_types import Json
 from chalicelib.mail_format import header_rules
 from chalicelib.mail_format.address_list import read_mailboxes
 from chalicelib.mail_format.headers import HeaderError, encode_header
@@ -27,7 +28,6 @@ from chalicelib.mail_format.rfc822 import MessageError
 if TYPE_CHECKING:
     from chalicelib.template_language import TemplateError, TemplatePart
 
-Json = dict[str, Any]
 
 CONTENT_BYTES = 5 * 1024 * 1024
 LONGEST_HEADER_NAME = 255

@@ -10,14 +10,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError, bad_format, subresource_not_found
 from chalicelib.core.options import Changes, changed
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
-
-Json = dict[str, Any]
 
 LONGEST_TEXT = 1024
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.template_language import (
     AMP_HTML,
     HTML,
@@ -21,7 +22,6 @@ from chalicelib.template_language import (
 )
 from chalicelib.templates.prebuilt import PrebuiltContent
 
-Json = dict[str, Any]
 Fill = Callable[[str, TemplatePart], str]
 """Returns the text that replaces a part, from the part's source and its kind."""
 

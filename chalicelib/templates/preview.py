@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.core.addresses import read_mailbox
 from chalicelib.core.errors import ApiErrors, render_error
+from chalicelib.core.json_types import Json
 from chalicelib.template_language import (
     SnippetSource,
     TemplateError,
@@ -14,8 +15,6 @@ from chalicelib.template_language import (
     merge_data,
 )
 from chalicelib.templates.parts import fill_parts, renderer
-
-Json = dict[str, Any]
 
 
 def preview(

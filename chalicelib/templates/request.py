@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.json_types import Json
 from chalicelib.core.options import Changes
 from chalicelib.core.preview_data import check_preview_data
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
@@ -14,8 +15,6 @@ from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
 from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
 from chalicelib.templates.snippet_names import snippets_in
-
-Json = dict[str, Any]
 
 #: Variables and snippets that one validation names, of each
 MOST_NAMES: Final = 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from chalicelib.core import references
 from chalicelib.core.errors import (
@@ -16,6 +15,7 @@ from chalicelib.core.errors import (
 )
 from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.core.json_types import Json
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store as snippets
 from chalicelib.templates.model import Template, apply_edit, new_template
@@ -31,7 +31,6 @@ from chalicelib.templates.view import content_view, template_view, usage_view
 
 routes = Routes(__name__)
 
-Json = dict[str, Any]
 
 MOST_LISTED = 50_000
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from chalicelib.core.errors import ApiError, ServiceError, bad_format
+from chalicelib.core.json_types import Json
 from chalicelib.snippets.model import PART_BYTES
 from chalicelib.template_language import (
     MJML,
@@ -33,7 +34,6 @@ from chalicelib.templates.parts import fill_parts
 from chalicelib.templates.prebuilt import MessageError
 from chalicelib.templates.request import MOST_NAMES
 
-Json = dict[str, Any]
 _Part = tuple[TemplatePart, Analysis]
 
 # What nobody's substitution data needs to hold

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.templates.model import Template, TemplateVersion
 from chalicelib.templates.store.records import StoredContent
-
-Json = dict[str, Any]
 
 
 def template_view(template: Template, version: TemplateVersion) -> dict[str, Any]:

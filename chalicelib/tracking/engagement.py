@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from chalicelib.core import clock, ids
+from chalicelib.core.message_event import Event, EventFields, RouteFields
 from chalicelib.core.request import Request
-from chalicelib.events.model import Event, make_event, recipient_fields
+from chalicelib.events.model import make_event, recipient_fields
 from chalicelib.tracking import geo_ip, links, user_agents
 from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.store.message_context import MessageRef
@@ -38,7 +39,7 @@ def observe(kind: str, request: Request, message: Message, link: Link | None = N
     each type, and recording counts the first (``recording.single_events``).
     """
     user_agent = request.headers.get("user-agent", "")[: user_agents.LONGEST]
-    fields: Event = {"delv_method": "esmtp", "ip_address": request.source_ip}
+    fields: EventFields = {"delv_method": "esmtp", "ip_address": request.source_ip}
     if kind != "list_unsubscribe":
         fields["user_agent"] = user_agent
     if kind not in OPENS + CLICKS:
@@ -56,13 +57,13 @@ def message_refs(events: Iterable[Event]) -> list[MessageRef]:
     return [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
 
 
-def complete(event: Event, context: Event, route: Mapping[str, str]) -> Event:
+def complete(event: Event, context: EventFields, route: RouteFields) -> Event:
     """Return a complete event: ``context`` holds the stored fields of its message.
 
     ``route`` holds those that tell how the message left.
     """
     observed = event[OBSERVED]
-    fields = {"rcpt_meta": {}, "rcpt_tags": [], **context, **event, **route}
+    fields: Event = {"rcpt_meta": {}, "rcpt_tags": [], **context, **event, **route}
     del fields[OBSERVED]
     if event["type"] in OPENS + CLICKS:
         fields["user_agent_parsed"] = user_agents.parse(
@@ -74,18 +75,19 @@ def complete(event: Event, context: Event, route: Mapping[str, str]) -> Event:
     return fields
 
 
-def _token_fields(message: Message) -> Event:
+def _token_fields(message: Message) -> EventFields:
     transmission_id, _ = ids.transmission_of(message.message_id)
     about = recipient_fields(message.recipient, metadata={}, tags=[])
     del about["rcpt_meta"], about["rcpt_tags"]  # the token does not hold them
-    owner = {"subaccount_id": str(message.subaccount_id)} if message.subaccount_id else {}
-    return {
+    fields: EventFields = {
         "customer_id": str(message.account_id),
-        **owner,
         "transmission_id": transmission_id,
         "message_id": message.message_id,
         **about,
     }
+    if message.subaccount_id:
+        fields["subaccount_id"] = str(message.subaccount_id)
+    return fields
 
 
 def _is_prefetch(headers: Mapping[str, str]) -> bool:

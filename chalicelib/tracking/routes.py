@@ -14,10 +14,10 @@ from typing import Final
 
 from chalicelib.core.errors import MethodNotAllowed, NotFound, Unavailable
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, raw
+from chalicelib.core.message_event import Event
 from chalicelib.core.routes import View
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.tracking import flood, links, pages, pixels, tokens
 from chalicelib.tracking.engagement import observe
 from chalicelib.tracking.locations import location

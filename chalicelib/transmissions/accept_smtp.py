@@ -10,6 +10,7 @@ from email.utils import format_datetime
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, is_address
 from chalicelib.core.errors import ApiError, ContentTooLarge, bad_format, invalid_domain
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.mail_format import rfc822
@@ -18,12 +19,12 @@ from chalicelib.mail_format.rfc822 import Field
 from chalicelib.mail_format.seven_bit import seven_bit_message
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
-from chalicelib.recipient_lists.stored_form import encode
+from chalicelib.recipient_lists.stored_form import StoredRecipient, encode
 from chalicelib.sending_domains import store as domains
 from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.transmissions import copies
 from chalicelib.transmissions.copies import Copies
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.policy_rejections import policy_rejections
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.resolve import options_in_force
@@ -110,7 +111,7 @@ def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) 
 def _find_sender(
     transmission: Transmission,
     fields: list[Field],
-    recipients: Sequence[Json],
+    recipients: Sequence[StoredRecipient],
     message: SmtpMessage,
 ) -> Sender:
     """Return the sender; a From domain that is not the sender's makes events as well."""

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.store.transmissions import RETENTION
-
-Json = dict[str, Any]
 
 INLINE: Final = "inline"
 TEMPLATE: Final = "template"

@@ -15,9 +15,9 @@ of them: recipient of the envelope, cc, bcc, archive.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core.addresses import Mailbox, spelling
 from chalicelib.mail_format import rfc822
@@ -26,8 +26,7 @@ from chalicelib.mail_format.from_field import values_of
 from chalicelib.mail_format.header_rules import NEVER_SENT
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.mail_format.rfc822 import Field
-
-Json = dict[str, Any]
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 CC: Final = "cc"
 BCC: Final = "bcc"
@@ -43,26 +42,25 @@ class Copies:
     archive: Sequence[Mailbox] = ()
 
 
-def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> list[Json]:
+def recipients(
+    envelope: Sequence[str], copies: Copies, tags: Sequence[str]
+) -> list[StoredRecipient]:
     """Return all recipients in their stored form, those of the envelope first.
 
     The ``rcpt_type`` of a copy is its kind. ``tracked_as`` of an archive copy holds the index and
     the address of the recipient whose links it has.
     """
-    own: Json = {"tags": list(tags)} if tags else {}
-    by_address: dict[str, Json] = {}
+    by_address: dict[str, StoredRecipient] = {}
     for email in envelope:
-        by_address.setdefault(spelling(email), {"email": email, **own})
-    first: Json = {"index": 0, "email": envelope[0]}
-    kinds: dict[str, tuple[Iterable[Mailbox], Json]] = {
-        CC: (copies.cc, {}),
-        BCC: (copies.bcc, {}),
-        ARCHIVE: (copies.archive, {"tracked_as": first}),
-    }
-    for kind, (mailboxes, more) in kinds.items():
+        by_address.setdefault(spelling(email), {"email": email})
+    kinds = {CC: copies.cc, BCC: copies.bcc, ARCHIVE: copies.archive}
+    for kind, mailboxes in kinds.items():
         for mailbox in mailboxes:
-            record = {**_name_and_email(mailbox), "rcpt_type": kind, **more, **own}
-            by_address.setdefault(spelling(mailbox.email), record)
+            recipient = _copy(kind, mailbox, envelope[0])
+            by_address.setdefault(spelling(mailbox.email), recipient)
+    if tags:
+        for recipient in by_address.values():
+            recipient["tags"] = list(tags)
     return list(by_address.values())
 
 
@@ -77,7 +75,7 @@ def with_visible_copies(fields: Sequence[Field], cc: Sequence[Mailbox]) -> list[
     return _with_cc(fields, encode_addresses("Cc", missing)) if missing else list(fields)
 
 
-def of_copy(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[Field]:
+def of_copy(fields: Sequence[Field], recipient: StoredRecipient) -> list[Field]:
     """Return the fields of one recipient's copy: only a bcc copy has a Bcc header, its own.
 
     Other fields that no message leaves with are removed as well.
@@ -89,8 +87,14 @@ def of_copy(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[Field
     return rfc822.append(fields, encode_addresses("Bcc", [_address(mailbox)]))
 
 
-def _name_and_email(mailbox: Mailbox) -> Json:
-    return {"email": mailbox.email} | ({"name": mailbox.name} if mailbox.name else {})
+def _copy(kind: str, mailbox: Mailbox, first: str) -> StoredRecipient:
+    recipient: StoredRecipient = {"email": mailbox.email}
+    if mailbox.name:
+        recipient["name"] = mailbox.name
+    recipient["rcpt_type"] = kind
+    if kind == ARCHIVE:
+        recipient["tracked_as"] = {"index": 0, "email": first}
+    return recipient
 
 
 def _address(mailbox: Mailbox) -> Address:

@@ -17,7 +17,7 @@ from chalicelib.recipient_lists.model import RecipientList, is_list_id
 from chalicelib.recipient_lists.store import lists
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import leases as template_leases
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Leases, Transmission
 from chalicelib.transmissions.recipients import Recipients
 
 #  How long after its start a transmission may still need its template and list
@@ -52,9 +52,9 @@ def lease_template(transmission: Transmission, template: Template) -> None:
     template_leases.acquire(template, transmission.id, until)
 
 
-def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
+def leases_on(template: Template | None, recipients: Recipients | None) -> Leases:
     """Return the names of the leased template and list, for ``Transmission.leases``."""
-    leases: Json = {}
+    leases: Leases = {}
     if template:
         leases["template"] = [template.subaccount_id, template.id]
     if recipients and recipients.list_ref:
@@ -62,14 +62,19 @@ def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
     return leases
 
 
-def release_started(transmission: Transmission, leases: Json) -> None:
+def without_list(leases: Leases) -> Leases:
+    """Return the lease on the template alone."""
+    return {"template": leases["template"]} if "template" in leases else {}
+
+
+def release_started(transmission: Transmission, leases: Leases) -> None:
     """Release the leases of a transmission whose chunks are queued; repeating it does no harm."""
-    release(transmission, {name: leases[name] for name in leases if name != "list"})
+    release(transmission, without_list(leases))
     if "list" in leases:
         lists.release_when_generated(transmission.account_id, leases["list"], transmission.id)
 
 
-def release(transmission: Transmission, leases: Json) -> None:
+def release(transmission: Transmission, leases: Leases) -> None:
     """Release the leases of a transmission; repeating it does no harm."""
     if "template" in leases:
         subaccount_id, template_id = leases["template"]

@@ -7,12 +7,13 @@ options in force. Only a scheduled transmission is resolved later, when it start
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from chalicelib.core import packing
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
-
-Json = dict[str, Any]
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 #: The longest time from now to the start of a scheduled transmission (spec 8)
 LONGEST_AHEAD_MS: Final = 3 * 86_400_000
@@ -30,6 +31,23 @@ CANCELLED = "Canceled"
 
 #: names of fields → those under which they are stored
 _FORMER_NAMES = {"leases": "uses", "counts_at_acceptance": "is_counted"}
+
+
+class AbTestRef(TypedDict, total=False):
+    """The version of an A/B test in which content was tried; empty if it was in none."""
+
+    id: str
+    version: int
+
+
+class Leases(TypedDict, total=False):
+    """The stored template and the list on which a transmission has leases, if it has.
+
+    ``template`` holds two values: the subaccount, ``None`` for the primary account, and the id.
+    """
+
+    template: list[Any]
+    list: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +90,10 @@ class Transmission:
     template_id: str = ""
     template_version: str = ""
     shares_template: bool = False
-    ab_test: Json = field(default_factory=dict)
+    ab_test: AbTestRef = field(default_factory=AbTestRef)
     start_ms: int = 0
-    refusal: Json = field(default_factory=dict)
-    leases: Json = field(default_factory=dict)
+    refusal: Refusal = field(default_factory=Refusal)
+    leases: Leases = field(default_factory=Leases)
     counts_at_acceptance: bool = True
 
     @property
@@ -120,9 +138,9 @@ class Transmission:
         """Tell whether the account was an enterprise one when the transmission was accepted."""
         return bool(self.defaults.get("enterprise"))
 
-    def return_path_for(self, recipient: Json) -> str:
+    def return_path_for(self, recipient: StoredRecipient) -> str:
         """Return the requested envelope sender; only enterprise accounts have one a recipient."""
-        own: str = recipient.get("return_path", "") if self.is_of_enterprise else ""
+        own = recipient.get("return_path", "") if self.is_of_enterprise else ""
         return own or self.return_path
 
     def pack(self) -> bytes:

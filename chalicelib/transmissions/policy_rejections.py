@@ -5,13 +5,14 @@ The reply tells the client; one event for each recipient tells the account.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.core.message_event import Event, EventFields
+from chalicelib.events.model import Sender, make_event, recipient_fields
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.templates.prebuilt import PrebuiltContent
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.transmissions.model import Transmission
@@ -21,7 +22,7 @@ _ADMIN_FAILURE = "25"
 
 def policy_rejections(
     transmission: Transmission,
-    recipients: Sequence[Mapping[str, Any]],
+    recipients: Sequence[StoredRecipient],
     refusal: ApiError,
     *,
     mail_from: str,
@@ -71,7 +72,7 @@ def policy_rejections(
     ]
 
 
-def _recipient_fields(transmission: Transmission, recipient: Mapping[str, Any]) -> Event:
+def _recipient_fields(transmission: Transmission, recipient: StoredRecipient) -> EventFields:
     provider = mailbox_provider(domain_of(recipient["email"]))
     return recipient_fields(
         recipient["email"],

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
+from chalicelib.core.json_types import Json
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import lists
 from chalicelib.recipient_lists.stored_form import encode
-from chalicelib.transmissions.model import Json
 from chalicelib.transmissions.store import transmissions
 
 

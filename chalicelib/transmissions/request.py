@@ -18,6 +18,7 @@ from chalicelib.core.errors import (
     missing_field,
 )
 from chalicelib.core.fields import Body
+from chalicelib.core.json_types import Json
 from chalicelib.mail_format.files import Attachment, InlineImage, MimeError
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
@@ -29,8 +30,6 @@ from chalicelib.transmissions.content_size import (
     source_size,
 )
 from chalicelib.transmissions.model import LONGEST_AHEAD_MS
-
-Json = dict[str, Any]
 
 CAMPAIGN_BYTES = 64
 DESCRIPTION_BYTES = 1024

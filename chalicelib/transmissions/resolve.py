@@ -16,6 +16,8 @@ from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError, sandbox_template_changed
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import Scope
 from chalicelib.mail_format.from_field import from_mailbox, from_text
 from chalicelib.recipient_lists.stored_form import decode
@@ -24,7 +26,7 @@ from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import TAG, MessageError, PrebuiltContent
 from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import AbTestRef, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
 
@@ -44,7 +46,7 @@ class ResolvedContent:
     options: Mapping[str, bool] = field(default_factory=dict)
     template: Template | None = None
     version: str = ""
-    ab_test: Json = field(default_factory=dict)
+    ab_test: AbTestRef = field(default_factory=AbTestRef)
 
     @property
     def sender(self) -> str | Json:
@@ -188,7 +190,7 @@ def _resolved(transmission: Transmission, content: ResolvedContent) -> Transmiss
     )
 
 
-def refuse(record: Record, refusal: Json) -> Transmission:
+def refuse(record: Record, refusal: Refusal) -> Transmission:
     """Return a transmission that has not started, with the fields of each recipient's one event.
 
     It is resolved with its present content, as events also tell From, subject and template. The

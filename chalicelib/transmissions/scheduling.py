@@ -10,9 +10,10 @@ import re
 
 from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
+from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.leases import release
+from chalicelib.transmissions.leases import release, without_list
 from chalicelib.transmissions.model import SUBMITTED, Transmission
 from chalicelib.transmissions.progress import state_of
 from chalicelib.transmissions.resolve import refuse
@@ -21,7 +22,7 @@ from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
 
 _ID = re.compile(r"[0-9]{1,20}")
-_CANCELLED = {
+_CANCELLED: Refusal = {
     "type": "bounce",
     "bounce_class": "25",
     "error_code": "554",
@@ -90,9 +91,8 @@ def _cancel(record: Record) -> bool:
         return False
     queue_start(record.transmission.id)
     due.remove(due_of(record.transmission))
-    leases = record.transmission.leases
     # The list is needed for the events; the start releases it
-    release(record.transmission, {name: leases[name] for name in leases if name != "list"})
+    release(record.transmission, without_list(record.transmission.leases))
     return True
 
 

@@ -11,6 +11,7 @@ import logging
 from dataclasses import replace
 
 from chalicelib.core.errors import Forbidden, ServiceError
+from chalicelib.core.message_event import Refusal
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import deleted, lists
 from chalicelib.transmissions.leases import (
@@ -19,7 +20,7 @@ from chalicelib.transmissions.leases import (
     release,
     release_started,
 )
-from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.resolve import ab_test_recipient, find_content, refuse, resolve
 from chalicelib.transmissions.sender import check_may_send
@@ -134,9 +135,9 @@ def _resolve(record: Record) -> Transmission:
         return refuse(record, _failure(refusal))
 
 
-def _failure(fault: ServiceError) -> Json:
+def _failure(fault: ServiceError) -> Refusal:
     return _refusal("generation_failure", f"554 5.3.3 [internal] {fault.text}")
 
 
-def _refusal(kind: str, reason: str) -> Json:
+def _refusal(kind: str, reason: str) -> Refusal:
     return {"type": kind, "error_code": reason[:3], "reason": reason, "raw_reason": reason}

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import NotRequired, TypedDict
 
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, due, packing, queues
@@ -41,6 +42,31 @@ CHUNK = "chunk"
 START = "start"
 
 CONCERN = "transmissions"
+
+
+class StartHead(TypedDict):
+    """The head of the message that starts a stored transmission.
+
+    Version 0.1.0 wrote ``start`` in place of ``kind`` (goes with 0.3.0).
+    """
+
+    kind: NotRequired[str]
+    transmission: str
+    start: NotRequired[bool]
+
+
+class ChunkHead(TypedDict):
+    """The head of a chunk's message; ``chunk`` is its number, ``first_index`` that of a recipient.
+
+    Version 0.1.0 wrote no ``kind`` (goes with 0.3.0).
+    """
+
+    kind: NotRequired[str]
+    transmission: str
+    chunk: int
+    first_index: int
+    created_ms: int
+
 
 # The function that consumes small sends has little memory
 _SMALL_BYTES = 1024 * 1024
@@ -68,7 +94,8 @@ def due_of(transmission: Transmission) -> Due:
 
 def queue_start(transmission_id: str) -> None:
     """Queue the start of a stored transmission; queueing it again does no harm."""
-    queues.send(SMALL_SENDS, [Work({"kind": START, "transmission": transmission_id})])
+    head: StartHead = {"kind": START, "transmission": transmission_id}
+    queues.send(SMALL_SENDS, [Work(head)])
 
 
 def queue_chunks(transmission: Transmission, recipients: Recipients, size: int) -> None:
@@ -143,7 +170,9 @@ def _chunk_size(transmission_bytes: int) -> int:
     return max(1, min(settings().chunk_recipients, fitting))
 
 
-def _chunks(transmission: Transmission, recipients: Recipients, size: int) -> Iterator[Work]:
+def _chunks(
+    transmission: Transmission, recipients: Recipients, size: int
+) -> Iterator[Work[ChunkHead]]:
     remaining, number = iter(recipients), 0
     while chunk := list(islice(remaining, size)):
         yield _chunk(transmission, number, size, chunk, [])
@@ -156,8 +185,8 @@ def _chunk(
     size: int,
     recipients: Iterable[bytes],
     inside: list[bytes],
-) -> Work:
-    head = {
+) -> Work[ChunkHead]:
+    head: ChunkHead = {
         "kind": CHUNK,
         "transmission": transmission.id,
         "chunk": number,

@@ -7,10 +7,11 @@ messages were generated. No counter is written while it is sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, ok
+from chalicelib.core.json_types import Json
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import ChunkRecord
 from chalicelib.transmissions.accept import Acceptance
@@ -18,8 +19,6 @@ from chalicelib.transmissions.model import Transmission, visible_state
 from chalicelib.transmissions.store.transmissions import Record, Summary
 
 _INLINE: Final = "inline"
-
-Json = dict[str, Any]
 
 
 def acceptance_reply(acceptance: Acceptance, most_errors: int) -> Reply:

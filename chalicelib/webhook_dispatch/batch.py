@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.queues import Work
 from chalicelib.webhooks import payload
 
@@ -48,19 +49,19 @@ class BatchHead:
         """Return the failed posts of all rounds, as the batch status shows them (spec 2.10)."""
         return self.earlier_attempts + self.attempts
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """Return the head of the queue message."""
         return asdict(self)
 
 
-def read_head(head: dict[str, Any]) -> BatchHead:
+def read_head(head: Json) -> BatchHead:
     """Return the head that :meth:`BatchHead.as_json` wrote."""
     return BatchHead(**head)
 
 
 def batches_of(
     account_id: int, webhook_id: str, elements: Sequence[bytes], at_ms: int
-) -> Iterator[Work]:
+) -> Iterator[Work[Json]]:
     """Yield the messages of the batches that these events fill; ``at_ms`` is when the last came."""
     for part in _cut(elements):
         body = payload.batch(part)

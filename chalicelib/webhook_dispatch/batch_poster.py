@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from chalicelib.core import clock, shutdown
 from chalicelib.core.concurrency import PerKeyLimit
+from chalicelib.core.json_types import Json
 from chalicelib.core.queues import Received
 from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
@@ -66,7 +67,7 @@ class BatchPoster:
         self._succeeded = self._failed = False
         self._open_until = 0.0
 
-    def run(self) -> list[Received]:
+    def run(self) -> list[Received[Json]]:
         """Post, postpone or drop each batch; return the messages for which that failed."""
         if self._webhook is None:
             _log.error("webhook %s is gone: its batches are dropped", self._webhook_id)
@@ -82,7 +83,7 @@ class BatchPoster:
             self._update_breaker()
             return unfinished
 
-    def _post_half_open(self, webhook: Webhook) -> list[Received]:
+    def _post_half_open(self, webhook: Webhook) -> list[Received[Json]]:
         """Post one batch if the breaker is half-open, and the others if the target answers again.
 
         Of several workers one posts; to the others the breaker is open.
@@ -96,13 +97,13 @@ class BatchPoster:
         first, *others = self._tasks
         return _unfinished(first, self._post, webhook) + self._post_all(webhook, others)
 
-    def _post_all(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received]:
+    def _post_all(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received[Json]]:
         """Post batches side by side until one opens the breaker or the call's time is over.
 
         A process that is to end begins no post: it queues the batches again.
         """
 
-        def post(task: Task) -> list[Received]:
+        def post(task: Task) -> list[Received[Json]]:
             is_late = time.monotonic() > self._stop_at or shutdown.is_requested()
             if self._open_until or is_late:
                 return self._postpone_all([task], self._open_until)
@@ -152,7 +153,7 @@ class BatchPoster:
         elif self._failed:
             circuit_breakers.record_failure(webhook_id, breaker, now_ms)
 
-    def _postpone_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[Received]:
+    def _postpone_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[Received[Json]]:
         """Queue batches again without a post, to be shown at ``until`` or a little later."""
         return [message for task in tasks for message in _unfinished(task, self._postpone, until)]
 
@@ -178,7 +179,9 @@ def _overtime() -> float:
     return settings().webhook_pause + 2 * claim_seconds()
 
 
-def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[Received]:
+def _unfinished(
+    task: Task, step: Callable[[Task, Any], None], argument: Any
+) -> list[Received[Json]]:
     """Do a step of a task; return its message if that fails, so that SQS shows it again."""
     try:
         step(task, argument)

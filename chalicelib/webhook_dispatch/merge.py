@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from chalicelib.core import queues
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch import batch, collect
+from chalicelib.webhook_dispatch.collect import SelectionHead
 
 #: An account and one of its webhooks
 Key = tuple[int, str]
@@ -20,12 +21,12 @@ Key = tuple[int, str]
 _MOST_BYTES_MERGED = 64_000_000
 
 
-def merge_events(event: dict[str, Any]) -> dict[str, Any]:
+def merge_events(event: QueueEvent) -> BatchResponse:
     """Cut the events of one SQS batch into webhooks' batches; return those that failed."""
     return queues.consume(collect.QUEUE, event, queues.all_together(_merge))
 
 
-def _merge(messages: list[Received]) -> None:
+def _merge(messages: list[Received[SelectionHead]]) -> None:
     # A dictionary for its keys: an event that was recorded twice is posted once if both meet here
     elements_by_webhook: dict[Key, dict[bytes, None]] = defaultdict(dict)
     latest: dict[Key, int] = defaultdict(int)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from chalicelib.core import queues
+from chalicelib.core.json_types import Json
 from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead, read_head
 
@@ -17,7 +18,7 @@ _log = logging.getLogger(__name__)
 class Task:
     """A message of the ``webhook-batches`` queue, and the batch in it."""
 
-    message: Received
+    message: Received[Json]
     head: BatchHead
 
     def send_again(self, head: BatchHead, wait: float) -> None:
@@ -26,10 +27,10 @@ class Task:
         queues.send_again(QUEUE, replace(self.message, head=later.as_json()), wait)
 
 
-def read_tasks(messages: Iterable[Received]) -> tuple[list[Task], list[Received]]:
+def read_tasks(messages: Iterable[Received[Json]]) -> tuple[list[Task], list[Received[Json]]]:
     """Return the batches of queue messages, and the messages that hold none."""
     tasks: list[Task] = []
-    malformed: list[Received] = []
+    malformed: list[Received[Json]] = []
     for message in messages:
         try:
             tasks.append(Task(message, read_head(message.head)))

@@ -10,9 +10,10 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from chalicelib.core import queues
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch import store
 from chalicelib.webhook_dispatch.batch import QUEUE
@@ -23,12 +24,12 @@ from chalicelib.webhook_dispatch.task import Task, read_tasks
 _log = logging.getLogger(__name__)
 
 
-def post_batches(event: dict[str, Any]) -> dict[str, Any]:
+def post_batches(event: QueueEvent) -> BatchResponse:
     """Post the batches of one SQS batch; return the messages that failed, to be shown again."""
     return queues.consume(QUEUE, event, _post)
 
 
-def _post(messages: Sequence[Received]) -> list[Received]:
+def _post(messages: Sequence[Received[Json]]) -> list[Received[Json]]:
     tasks, unfinished = read_tasks(messages)
     by_webhook: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -41,7 +42,7 @@ def _post(messages: Sequence[Received]) -> list[Received]:
     return unfinished
 
 
-def _run(state: DispatchState, tasks: Sequence[Task]) -> list[Received]:
+def _run(state: DispatchState, tasks: Sequence[Task]) -> list[Received[Json]]:
     """Post one webhook's batches; an error does not affect the batches of other webhooks."""
     try:
         return BatchPoster(state, tasks).run()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 from chalicelib.events.documentation import type_of
@@ -57,7 +57,7 @@ class Webhook:
         begins = self.created_ms + settings().webhook_start * 1000
         return self.active and self.deleted_ms is None and now_ms >= begins
 
-    def covers(self, event: Mapping[str, Any]) -> bool:
+    def covers(self, event: Event) -> bool:
         """Tell whether an event of the account comes from the webhook's source."""
         subaccount = int(event.get("subaccount_id") or PRIMARY)
         if self.source == ALL:

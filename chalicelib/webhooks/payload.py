@@ -7,29 +7,30 @@ encode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
+from chalicelib.core.json_types import Json
+from chalicelib.core.message_event import Event
 from chalicelib.events.documentation import documented_fields, wrapper_of
 from chalicelib.webhooks.names import names
-
-Event = dict[str, Any]
 
 _TIMES = ("timestamp", "expiration_timestamp")
 
 
-def public_form(event: Mapping[str, Any]) -> Event:
+def public_form(event: Event) -> Json:
     """Return an event as webhooks show it: its type's fields, times in Unix seconds (spec 2.11)."""
-    fields = documented_fields(event)
-    return fields | {name: _seconds(fields[name]) for name in _TIMES if name in fields}
+    fields: Json = {**documented_fields(event["type"], event)}
+    fields |= {name: _seconds(fields[name]) for name in _TIMES if name in fields}
+    return fields
 
 
-def wrapped(event: Mapping[str, Any]) -> Event:
+def wrapped(event: Event) -> Json:
     """Return an event in its wrapper, as an element of the array."""
     return {names().wrapper: {wrapper_of(event["type"]): public_form(event)}}
 
 
-def element(event: Mapping[str, Any]) -> bytes:
+def element(event: Event) -> bytes:
     """Return the bytes of an event's element of the array."""
     return _dumps(wrapped(event))
 

@@ -6,14 +6,12 @@ They come from ``events.documentation``, in the form in which real events are po
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from chalicelib.core.errors import bad_request
+from chalicelib.core.json_types import Json
 from chalicelib.core.query import Query, comma_list
 from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample, type_of
 from chalicelib.webhooks.payload import public_form, wrapped
-
-Json = dict[str, Any]
 
 
 def documentation() -> Json:

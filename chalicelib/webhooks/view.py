@@ -9,9 +9,9 @@ signing secret is shown once, when it is drawn.
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.webhooks.attempts import Attempt, history
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
@@ -19,8 +19,6 @@ from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, AccessToken, Webhook, WebhookBatch
 from chalicelib.webhooks.names import names
 from chalicelib.webhooks.posting import PostResult
-
-Json = dict[str, Any]
 
 _LINKS = {
     "webhook": ("", ["GET", "PUT", "DELETE"]),

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from infrastructure.admin.accounts import Refused
 
 #: Adds a command: its name and what runs it
 Adding = Callable[..., argparse.ArgumentParser]
-Json = dict[str, Any]
 
 _SUFFIX = "-dead"
 _COUNTS: Any = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]

@@ -21,7 +21,8 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import Any
+
+from chalicelib.core.json_types import Json
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "console" / "vendor"
@@ -35,8 +36,6 @@ _CLIENT_SUPPORT = "caniemail"
 #: What is in a package beside its own code: its licence
 _DATA_LICENCES = {_CLIENT_SUPPORT: ENTRIES / "caniemail-data-licence.txt"}
 _LICENCE = re.compile(r"licen[cs]e", re.IGNORECASE)
-
-Json = dict[str, Any]
 
 
 class VendorFailed(RuntimeError):

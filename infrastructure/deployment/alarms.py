@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from infrastructure.deployment.functions import Function, FunctionKind
-
-Json = dict[str, Any]
 
 # An alarm is raised when _FAILURES of _CALLS calls in a row have failed.
 _FAILURES = 3

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.logs import NAMESPACE
 from infrastructure.deployment.alarms import is_dead_end
 from infrastructure.deployment.functions import Function
 
-Json = dict[str, Any]
 #: What a widget shows: namespace, name, dimensions in pairs, and options
 Metric = list[Any]
 

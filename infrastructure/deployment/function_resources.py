@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from chalicelib.core.json_types import Json
 from infrastructure.deployment import permissions
 from infrastructure.deployment.functions import Function, FunctionKind
-
-Json = dict[str, Any]
 
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 _ONLY_WITH_TARGETS = "event-exports"

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from chalicelib.core.json_types import Json
 from infrastructure.deployment import (
     alarms,
     dashboard,
@@ -28,7 +28,6 @@ from infrastructure.deployment.functions import Function, FunctionKind
 
 TEMPLATES = Path(__file__).resolve().parents[1]
 
-Json = dict[str, Any]
 
 # Messages of a queue become visible again after this many times its function's time-out, so that
 # they stay hidden while Lambda has no capacity to call it (AWS, "Configuring a queue to use with

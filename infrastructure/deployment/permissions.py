@@ -7,8 +7,8 @@ queue.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.delivery import delivery_queues
 from infrastructure.deployment.function_access import (
     DELIVERY_CONTAINER,
@@ -18,8 +18,6 @@ from infrastructure.deployment.function_access import (
     Access,
 )
 from infrastructure.deployment.functions import Function
-
-Json = dict[str, Any]
 
 _TABLE_ACTIONS = [
     "dynamodb:BatchGetItem",

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import Field, fields
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import Settings
-
-Json = dict[str, Any]
 
 # Set by the template itself, or of use to the relay and the local runtime only
 _NO_PARAMETERS = (

@@ -8,13 +8,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from chalicelib.core.json_types import Json
+
 DEADLINE = 1800.0
 
 _NEVER_COMPLETED = ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "REVIEW_IN_PROGRESS")
 _UNKNOWN = "no reason was given"
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
-
-Json = dict[str, Any]
 
 
 class ProvisionFailed(RuntimeError):

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from chalicelib.core.message_event import Event
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.model import Event
 from chalicelib.events.view import event_view
 from infrastructure.local.supervisor.private_files import replace_private
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -13,11 +13,11 @@ import typer
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import note, write_json, write_line, write_rows
 from postfinch.http_api import Api
+from postfinch.json_types import Json
 from postfinch.requirements import UNMET, of_domain, remedy_text
 
 app = typer.Typer(help="Add sending domains, and check their DNS records.", no_args_is_help=True)
 
-Json = dict[str, Any]
 DomainArgument = Annotated[str, typer.Argument(help="The domain of From addresses.")]
 
 _VALID = "valid"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -22,10 +22,9 @@ from postfinch.importing.exports.files import BadFile
 from postfinch.importing.exports.model import ForeignTemplate, Reason, Suppression
 from postfinch.importing.exports.plan import FilePlan, read_file
 from postfinch.importing.exports.services import SERVICES
+from postfinch.json_types import Json
 from postfinch.stored_templates import Change
 from postfinch.template_files import Item
-
-Json = dict[str, Any]
 
 # The service looks closer; this much can be said without asking it
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")

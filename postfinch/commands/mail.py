@@ -16,10 +16,10 @@ import typer
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line, write_rows
 from postfinch.http_api import Api, ApiError
+from postfinch.json_types import Json
 
 app = typer.Typer(help="Read the mailbox of a local service.", no_args_is_help=True)
 
-Json = dict[str, Any]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the message.")]
 ToOption = Annotated[str | None, typer.Option(help="Only messages to this recipient.")]
 FromOption = Annotated[

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from postfinch import metrics_reports
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, write_json, write_rows
+from postfinch.json_types import Json
 from postfinch.metrics_reports import By
-
-Json = dict[str, Any]
 
 
 def metrics(

@@ -13,9 +13,8 @@ from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line
 from postfinch.composing import BadInput
 from postfinch.http_api import Api
+from postfinch.json_types import Json
 from postfinch.message_events import DELIVERY, wait_for_ends
-
-Json = dict[str, Any]
 
 _MESSAGE, _STORED, _OPTIONS = "Message", "Stored content", "Options of the transmission"
 _FILE = "or @ and the name of a file with it"

@@ -16,11 +16,11 @@ import typer
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_json, write_line, write_rows
 from postfinch.http_api import Api, ApiError
+from postfinch.json_types import Json
 from postfinch.suppression_file import PATH, ForeignColumns, Report, load, rows_of
 
 app = typer.Typer(help="Keep the suppression list.", no_args_is_help=True)
 
-Json = dict[str, Any]
 
 _NOT_FOUND = 404
 _MOST_PER_PAGE = 1000

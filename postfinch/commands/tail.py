@@ -6,16 +6,15 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from postfinch.commands.options import JsonOption, ProfileOption, connect
 from postfinch.commands.output import fail, note, write_line
-from postfinch.event_following import MESSAGE, Filters, Item, Position, follow_search, follow_stream
+from postfinch.event_following import MESSAGE, Filters, Position, follow_search, follow_stream
 from postfinch.http_api import Api, ApiError, Unreachable
-
-Json = dict[str, Any]
+from postfinch.json_types import Json
 
 _PAUSE = 5.0
 _SERVER_ERROR, _TOO_MANY = 500, 429
@@ -58,7 +57,7 @@ def tail(
             _write(item)
 
 
-def _items(api: Api, filters: Filters, interval: float) -> Iterator[Item]:
+def _items(api: Api, filters: Filters, interval: float) -> Iterator[Json]:
     """Yield what happens, however often the connection breaks after it once worked."""
     streams, has_begun = True, False
     position = Position()
@@ -93,7 +92,7 @@ def _items(api: Api, filters: Filters, interval: float) -> Iterator[Item]:
         time.sleep(_PAUSE)
 
 
-def _write(item: Item) -> None:
+def _write(item: Json) -> None:
     kind = item["type"]
     style = "green" if kind in _GOOD else "red" if kind in _BAD else ""
     detail = next((item[name] for name in _DETAILS if item.get(name)), "")
@@ -101,6 +100,6 @@ def _write(item: Item) -> None:
     write_line("\t".join(fields), style=style)
 
 
-def _local_time(item: Item) -> str:
+def _local_time(item: Json) -> str:
     moment = datetime.fromisoformat(item["timestamp"])
     return moment.astimezone().isoformat(timespec="milliseconds")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from postfinch.http_api import Api, ApiError
-from postfinch.importing.model import Json, State, patient
+from postfinch.importing.model import State, patient
+from postfinch.json_types import Json
 
 
 class Accounts:

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from postfinch import stored_templates
 from postfinch.http_api import Api, ApiError
 from postfinch.importing.accounts import Accounts
-from postfinch.importing.model import Json, State, Thing, page, patient
+from postfinch.importing.model import State, Thing, page, patient
+from postfinch.json_types import Json
 from postfinch.stored_templates import Change
 from postfinch.template_files import Item
 

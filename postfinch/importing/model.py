@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from postfinch.http_api import Api, ApiError
+from postfinch.json_types import Json
 
-Json = dict[str, Any]
 Outcome = Literal["taken", "partly", "exists", "failed", "would"]
 T = TypeVar("T")
 

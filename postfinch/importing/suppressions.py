@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import quote
 
 import idna
@@ -19,8 +18,8 @@ import idna
 from postfinch.http_api import Api, ApiError
 from postfinch.importing.kinds import put_suppressions
 from postfinch.importing.model import page, patient
+from postfinch.json_types import Json
 
-Json = dict[str, Any]
 Key = tuple[str, str, str]
 
 _PATH = "/suppression-list"

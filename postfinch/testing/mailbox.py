@@ -11,10 +11,10 @@ from typing import Any
 from urllib3 import HTTPHeaderDict
 
 from postfinch.http_api import Api
+from postfinch.json_types import Json
 from postfinch.testing.event_types import require_type
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
-Event = dict[str, Any]
 _PATH = "/local/mailbox"
 _NOT_DELIVERED = "bounce,delay,policy_rejection,generation_failure,generation_rejection"
 
@@ -99,20 +99,20 @@ class Message:
         ]
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[Json]:
         """The events of the message so far, the oldest first."""
         message_id = self._entry["message_id"]
         if not message_id:
             return []
-        events: list[Event] = self._api.get("/events/message", messages=message_id, per_page=1000)
+        events: list[Json] = self._api.get("/events/message", messages=message_id, per_page=1000)
         return sorted(events, key=lambda event: event["timestamp"])
 
-    def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Event:
+    def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Json:
         """Wait until the message has an event of this type, such as ``click``; return it."""
 
         require_type(self._api, type)
 
-        def look() -> Event | None:
+        def look() -> Json | None:
             return next((event for event in self.events if event["type"] == type), None)
 
         def instead() -> str:

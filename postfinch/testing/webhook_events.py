@@ -9,13 +9,12 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from postfinch.http_api import Api
+from postfinch.json_types import Json
 from postfinch.testing.event_types import event_types, require_type
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
-Event = dict[str, Any]
 _TOO_LATE = (
     "\n(the webhook was registered when the test first used `postfinch.webhooks`: use it before "
     "the mail is sent)"
@@ -31,7 +30,7 @@ class WebhookEvents:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._events: list[Event] = []
+        self._events: list[Json] = []
         self._lock = threading.Lock()
         self._secret = ""
         self._is_used = False
@@ -44,7 +43,7 @@ class WebhookEvents:
         self._id: str = api.post("/webhooks", body)["id"]
         self._secret = api.post(f"/webhooks/{self._id}/signing-secret")["signing_secret"]
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Json]:
         with self._lock:
             return iter(self._events.copy())
 
@@ -52,7 +51,7 @@ class WebhookEvents:
         with self._lock:
             return len(self._events)
 
-    def wait_for(self, *, type: str, to: str = "", timeout: float = TIMEOUT) -> Event:
+    def wait_for(self, *, type: str, to: str = "", timeout: float = TIMEOUT) -> Json:
         """Wait for an event of a type, such as ``bounce``, of mail to an address; return it.
 
         Raises :class:`NeverHappened`, or ValueError if there are no events of this type.
@@ -61,7 +60,7 @@ class WebhookEvents:
         is_first_use = not self._is_used
         self._is_used = True
 
-        def look() -> Event | None:
+        def look() -> Json | None:
             return next(
                 (each for each in self if each["type"] == type and to in ("", each.get("rcpt_to"))),
                 None,

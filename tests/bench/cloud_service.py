@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 from aiosmtpd.controller import Controller
 
 from chalicelib.api_keys import model as keys
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from infrastructure.bootstrap import first_start
 from tests.bench.local_cloud import local_cloud
 from tests.free_ports import free_port
 from tests.http_target import serving
-
-Json = dict[str, Any]
 
 
 class CloudService(NamedTuple):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from chalicelib.core import clock, dynamo
+from chalicelib.core.message_event import Event
 from chalicelib.events import service
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.model import Event
 from chalicelib.events.pages import EventPage
 from chalicelib.events.positions import position
 from chalicelib.events.store import blocks, day_index, partitions

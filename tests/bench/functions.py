@@ -21,9 +21,9 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from infrastructure.deployment.functions import FunctionKind, functions
@@ -47,7 +47,6 @@ CALLS = 20
 INGESTED = 100_000
 LARGEST = settings().max_message_bytes
 
-Json = dict[str, Any]
 
 CHILD = """
 import json, sys, time

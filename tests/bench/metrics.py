@@ -18,9 +18,10 @@ from typing import Any
 from chalicelib.core import clock, ids
 from chalicelib.core.dynamo import Item
 from chalicelib.core.http import Request
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.metrics import reports
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Level
 from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS

@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
 from chalicelib.core.lambda_events import scheduled_event, sqs_event
 from chalicelib.core.settings import settings
 from infrastructure.deployment.functions import Function, FunctionKind, functions
 from infrastructure.provision import read_template
 from tests.bench.cloud_service import api_event
 from tests.client_calls import Call, observed_calls
-
-Json = dict[str, Any]
 
 _WRITE_KB, _READ_KB = 1024, 4096
 _WRITES = ("Put", "Update", "Delete", "ConditionCheck")

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chalicelib.core import ids
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.core.message_event import Event
+from chalicelib.events.model import Sender, make_event, recipient_fields
 
 CHUNK, SAME = 100, 400
 DAY_MS = 86_400_000

@@ -21,6 +21,7 @@ from unittest.mock import patch
 import boto3
 from aiosmtpd.controller import Controller
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.lambda_events import scheduled_event
 from infrastructure.deploy import Deployed, deploy
 from infrastructure.deploy_local import use
@@ -33,7 +34,6 @@ from tests.unit.infrastructure.clouds import eventually
 STAGE = "blue"
 KEY = "key-of-the-first-account"
 
-Json = dict[str, Any]
 
 _UNPACKED_BYTES = 4 << 30
 

@@ -11,7 +11,6 @@ import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -19,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
+from chalicelib.core.json_types import Json
 from infrastructure.deployment.archive_contents import RUNTIME_PACKAGES
 from infrastructure.deployment.functions import functions
 from infrastructure.deployment.installed_packages import closure
@@ -30,8 +30,6 @@ from infrastructure.package import (
     build,
     host_architecture,
 )
-
-Json = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
 # The number of the machine type in the header of an ELF file

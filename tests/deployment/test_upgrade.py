@@ -7,10 +7,10 @@ in the old one. ``test_deployment`` updates such a stack in a cloud.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from chalicelib.core.json_types import Json
 from infrastructure.deployment.merge_template import TEMPLATES, read
 
 EARLIER = Path(__file__).with_name("earlier_template.yaml")
@@ -20,7 +20,6 @@ NAMES = {
     "AWS::S3::Bucket": "BucketName",
 }
 
-Json = dict[str, Any]
 
 earlier: Json = read(EARLIER)["Resources"]
 now: Json = read(TEMPLATES / "template.yaml")["Resources"]

@@ -22,11 +22,11 @@ from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi import checks
 
+from chalicelib.core.json_types import Json
 from tests.http_target import serving
 from tests.journey.service import KEY, ROOT, Service
 from tests.journey.things import BODIES, RARE, SINCE, make_things
 
-Json = dict[str, Any]
 Things = dict[str, str]
 Case = schemathesis.Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]

@@ -9,9 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from tests.journey.service import Service
-
-Json = dict[str, Any]
 
 DOMAIN = "things.test"
 RECIPIENT = "somebody@inbox.test"

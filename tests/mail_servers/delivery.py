@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from chalicelib.core import clock, queues
+from chalicelib.core.message_event import Event
 from chalicelib.delivery import attempts, delivery_batch, delivery_queues, worker
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.mta_sts.policy import Policy
@@ -19,7 +20,6 @@ from chalicelib.delivery.transports.smarthost import SmarthostTransport
 from chalicelib.delivery.transports.smtp_opening import SessionOptions
 from chalicelib.delivery.transports.smtp_wire import Timeouts
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from tests.fake_cloud import queued
 from tests.unit.delivery.examples import UNIT
 from tests.unit.delivery.transports.test_mx_hosts import FakeResolver

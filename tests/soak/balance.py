@@ -10,11 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from chalicelib.core.json_types import Json
 from tests.http_target import Target
 from tests.journey.service import PATIENCE, Service, eventually
 from tests.soak.load import Load
-
-Json = dict[str, Any]
 
 # Longer than events wait for others before they are recorded
 _QUIET_SECONDS = 20.0

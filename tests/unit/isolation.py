@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from chalicelib.core import clock, dynamo
+from chalicelib.core.json_types import Json
 from chalicelib.domain_reports import store as domain_reports
 from chalicelib.domain_reports.model import DMARC, TLS, Period
 from chalicelib.domain_reports.store import DomainReport
@@ -44,7 +45,6 @@ _DAYS = "?" + "&".join(
 )
 
 Reach = Literal["scope", "account", "key"]
-Body = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Case:
     what the route may have changed, if not under its own.
     """
 
-    body: Body | Callable[[Owner], Body] | None = None
+    body: Json | Callable[[Owner], Json] | None = None
     reach: Reach = "scope"
     names: dict[str, str] = field(default_factory=dict)
     always_refused: bool = False
@@ -84,7 +84,7 @@ class Case:
     query: str = ""
 
 
-def _hold(owner: Owner, path: str, body: Body) -> Any:
+def _hold(owner: Owner, path: str, body: Json) -> Any:
     response = owner.client.post(path, body)
     assert response.status in (200, 201), (path, response)
     return response.results
@@ -104,7 +104,7 @@ def _template(owner: Owner) -> None:
     owner.things["template_id"] = f"t-{owner.tag}"
 
 
-def _new_template(owner: Owner) -> Body:
+def _new_template(owner: Owner) -> Json:
     content = {"from": "me@example.test", "subject": "Hello", "text": "Hello"}
     return {"id": f"t-{owner.tag}", "name": "new", "content": content, "published": True}
 
@@ -114,7 +114,7 @@ def _snippet(owner: Owner) -> None:
     owner.things["snippet_id"] = f"s-{owner.tag}"
 
 
-def _new_snippet(owner: Owner) -> Body:
+def _new_snippet(owner: Owner) -> Json:
     return {"id": f"s-{owner.tag}", "name": "new", "content": {"text": "Hello"}}
 
 
@@ -124,7 +124,7 @@ def _recipient_list(owner: Owner) -> None:
         owner.things["list_id"] = f"l-{owner.tag}"
 
 
-def _new_list(owner: Owner) -> Body:
+def _new_list(owner: Owner) -> Json:
     recipients = [{"address": "you@inbox.test"}]
     return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
 
@@ -144,7 +144,7 @@ def _sending_domain(owner: Owner) -> None:
     owner.things["dkim_key"] = f"k-{owner.tag}"
 
 
-def _new_dkim_key(owner: Owner) -> Body:
+def _new_dkim_key(owner: Owner) -> Json:
     return {"id": f"k-{owner.tag}", "selector": f"sel-{owner.tag}"}
 
 
@@ -173,7 +173,7 @@ def _suppressed(owner: Owner) -> None:
     owner.things["recipient"] = recipient
 
 
-def _suppression(owner: Owner) -> Body:
+def _suppression(owner: Owner) -> Json:
     return {"recipient": owner.things["recipient"], "type": "transactional", "description": "new"}
 
 
@@ -189,7 +189,7 @@ def _ab_tests(owner: Owner) -> None:
         owner.things[thing] = _hold(owner, f"/api/v1/ab-test{path}", body)["id"]
 
 
-def _new_ab_test(owner: Owner) -> Body:
+def _new_ab_test(owner: Owner) -> Json:
     return {
         "id": f"ab_test-{owner.tag}",
         "name": "new",

@@ -324,3 +324,66 @@ def test_every_citation_names_a_statement_of_the_specification() -> None:
     statement_ids = statements()
     assert len(statement_ids) > 300
     assert [f"{place}: {name}" for name, place in citations() if name not in statement_ids] == []
+
+
+#: Modules that may give ``dict[str, Any]`` a name: one for the service, one for the package that is
+#: used without it, and the items of tables, which their stores give types
+NAMING_JSON = {
+    "chalicelib.core.json_types",
+    "postfinch.json_types",
+    "chalicelib.core.dynamo.codec",
+}
+
+
+def aliases(module: ast.Module) -> Iterator[str]:
+    """Yield the names that a module gives to ``dict[str, Any]``, in whatever way."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        if is_json_type(value):
+            yield from map(ast.unparse, targets)
+
+
+def is_json_type(node: ast.expr) -> bool:
+    return (
+        re.fullmatch(
+            r"""["']?(typing\.|t\.)?([dD]ict|Mapping)\[str, (typing\.|t\.)?Any\]["']?""",
+            ast.unparse(node),
+        )
+        is not None
+    )
+
+
+def test_json_has_one_name() -> None:
+    """What is not JSON of somebody else has a type that says what it holds."""
+    paths = sources("chalicelib", "relay", "outbound", "infrastructure", "postfinch", "tests")
+    assert [
+        f"{name_of(path)}: {alias}"
+        for path in paths
+        if name_of(path) not in NAMING_JSON
+        for alias in aliases(parsed(path))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Event = dict[str, Any]",
+        "Event = Dict[str, Any]",
+        "Event: TypeAlias = typing.Mapping[str, Any]",
+        "Event: TypeAlias = 'dict[str, Any]'",
+        "def event():\n    Event = dict[str, Any]",
+    ],
+)
+def test_another_name_of_json_is_noticed(statement: str) -> None:
+    assert list(aliases(ast.parse(statement))) == ["Event"]
+
+
+def test_a_typed_value_is_no_name_of_json() -> None:
+    assert (
+        list(aliases(ast.parse("event: dict[str, Any] = {}\nCall = Callable[[Json], Json]"))) == []
+    )

@@ -9,9 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
-
-Json = dict[str, Any]
 
 TABLE = "postfinch-test-config"
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}

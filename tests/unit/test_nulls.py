@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core.json_types import Json
 from chalicelib.sending_domains import store as domains
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_domain, make_key, make_subaccount
 from tests.unit.sending_domains.examples import domain
 
-Json = dict[str, Any]
 #: Creates a thing and returns its path
 Make = Callable[[Client], str]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.delivery.shaping import backoff, store
 from chalicelib.delivery.shaping.limits import limits_of
-
-Json = dict[str, Any]
 
 
 def entries(account: str = "") -> list[Json]:

@@ -18,13 +18,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from chalicelib.core import caches, clock, compact_json
+from chalicelib.core.message_event import RouteFields
 from chalicelib.core.settings import settings
-
-Entry = dict[str, Any]
-"""``at`` (epoch milliseconds), ``outcome`` and ``route`` of one attempt."""
+from chalicelib.delivery.outcome import OutcomeData
 
 KEEP_SECONDS = 60.0
 ROOM = 1024 * 1024
@@ -38,6 +37,17 @@ _OPEN, _COMPLETED = ".jsonl", ".finished"
 _completed: dict[Path, float] = {}
 
 _log = logging.getLogger(__name__)
+
+
+class Entry(TypedDict):
+    """The outcome of one attempt, its time (``at``, epoch milliseconds) and how the message left.
+
+    Version 0.1.0 wrote no ``route`` (goes with 0.3.0).
+    """
+
+    at: int
+    outcome: OutcomeData
+    route: NotRequired[RouteFields]
 
 
 def remove_stale(now: float) -> int:

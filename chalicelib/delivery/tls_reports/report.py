@@ -10,16 +10,15 @@ from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.core.tls_results import (
     SUCCESS,
 )
 from chalicelib.delivery.tls_reports.session_result import SessionResult
-
-Json = dict[str, Any]
 
 _FIELD: Final = "TLS-Report-Submitter"
 _FIELD_IN_HEADER: Final = f"\r\n{_FIELD}: ".encode()

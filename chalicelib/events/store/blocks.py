@@ -28,15 +28,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
 from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
-from chalicelib.events.model import Event
 from chalicelib.events.positions import moment_of, position, position_at
 from chalicelib.events.store import day_index, expiry, partitions
 
@@ -138,7 +138,7 @@ def _remove_from(stored_block: StoredBlock, positions: frozenset[str]) -> None:
     dynamo.retry_conflicts(attempt)
 
 
-def _block_key(newest_ms: int, events: Iterable[Mapping[str, Any]]) -> str:
+def _block_key(newest_ms: int, events: Iterable[Event]) -> str:
     names = "\n".join(sorted(event["event_id"] for event in events)).encode()
     return f"{position_at(newest_ms)}#{hashlib.blake2b(names, digest_size=8).hexdigest()}"
 

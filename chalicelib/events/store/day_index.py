@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 from chalicelib.core import caches, clock
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.message_event import Event
 from chalicelib.events.documentation import SEARCHED_TYPES
-from chalicelib.events.model import Event
 from chalicelib.events.store import expiry
 
 table = Table("events")

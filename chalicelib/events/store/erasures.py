@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.core.dynamo import Item, Table
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import expiry
 

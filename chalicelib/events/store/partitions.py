@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chalicelib.core import ids
+from chalicelib.core.message_event import Event
 from chalicelib.events.documentation import SEARCHED_TYPES
-from chalicelib.events.model import Event
 from chalicelib.events.store import day_index
 
 _INGEST_TYPES: Final = frozenset(("success", "error"))
@@ -99,7 +99,7 @@ def of_event(event: Event) -> Iterator[str]:
 def of_stored_event(event: Event) -> Iterator[str]:
     """Yield the partitions in which there may be a block with a stored event, shards included."""
     at = event["timestamp"]
-    shards = day_index.shards(day_index.days(event["customer_id"], at, at))
+    shards = day_index.shards(day_index.days(int(event["customer_id"]), at, at))
     return in_shards(of_event(event), shards)
 
 

@@ -17,13 +17,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from chalicelib.core import blobs
 from chalicelib.recipient_lists.model import PART_RECIPIENTS, RecipientList
-from chalicelib.recipient_lists.stored_form import decode, iterate, join
-
-Json = dict[str, Any]
+from chalicelib.recipient_lists.stored_form import StoredRecipient, decode, iterate, join
 
 _FASTEST = 1
 
@@ -61,7 +58,7 @@ def version_of(recipient_list: RecipientList) -> ListVersion:
     )
 
 
-def read(version: ListVersion, start: int = 0) -> Iterator[Iterator[Json]]:
+def read(version: ListVersion, start: int = 0) -> Iterator[Iterator[StoredRecipient]]:
     """Yield the recipients part by part, from part ``start`` on, and decode them one by one.
 
     Raises ``BlobMissing`` when the version was removed meanwhile.

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
@@ -25,8 +24,7 @@ from chalicelib.core.leases import Record, ResourceLease
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, deleted
-
-Json = dict[str, Any]
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 #: How long before a scheduled start the lease on a list begins (10 minutes)
 PROTECTED_SECONDS = 600.0
@@ -45,7 +43,7 @@ def in_account(account_id: int) -> Iterator[RecipientList]:
     return map(_from_item, owned_items(_config, account_id, "recipient_lists"))
 
 
-def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[Json]]:
+def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[StoredRecipient]]:
     """Yield the recipients of a list, a thousand at a time, in their stored form.
 
     ``start`` is the number of the part to begin with; recipient ``n`` is in part ``n // 1000``.

@@ -15,18 +15,16 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import blobs, clock
 from chalicelib.core.addresses import spelling
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.recipient_lists.stored_form import StoredRecipient
 from chalicelib.seeding.model import Campaign, Sample
 from chalicelib.seeding.store.counters import campaign_key, partition
-
-Json = dict[str, Any]
 
 RETENTION: Final = 3 * 86_400
 """Seconds: longer than the longest duration, and than messages ever wait to be counted."""
@@ -41,7 +39,7 @@ def put(
     campaign: Campaign,
     transmission_id: str,
     index: int,
-    recipient: Mapping[str, Any],
+    recipient: StoredRecipient,
 ) -> None:
     """Store a message of a campaign by the index and the stored form of its recipient."""
     text = json.dumps(recipient, separators=(",", ":"), ensure_ascii=False)
@@ -70,7 +68,7 @@ def newest(account_id: int, campaign: Campaign) -> Sample | None:
     return from_item(item)
 
 
-def recipient_of(sample: Sample) -> Json:
+def recipient_of(sample: Sample) -> StoredRecipient:
     """Return the recipient of a sample; raises ``BlobMissing`` when its object has expired."""
     data = blobs.get(sample.blob) if sample.blob else sample.data
     return json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))

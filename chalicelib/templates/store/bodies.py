@@ -19,13 +19,11 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 from chalicelib.core import blobs, dynamo
 from chalicelib.core.dynamo import Table
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
-
-Json = dict[str, Any]
 
 CACHE_BYTES = 32 * 1024 * 1024
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from chalicelib.core.dynamo import Write
+from chalicelib.core.json_types import Json
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import Body
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.json_types import Json
 from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
@@ -32,8 +32,6 @@ from chalicelib.templates.snippet_names import snippets_in
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
 from chalicelib.templates.store.new_bodies import NewBodies
-
-Json = dict[str, Any]
 
 _config = Table("config")
 

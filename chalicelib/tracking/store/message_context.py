@@ -19,24 +19,24 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from chalicelib.core import blobs, clock, dynamo, ids, message_keys
 from chalicelib.core.dynamo import Item, Key, Table
+from chalicelib.core.message_event import EventFields
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
-from chalicelib.events.model import Event
 
 #: A message id, and the index of the first recipient of its work unit
 MessageRef = tuple[str, int]
 
 _messages = Table("messages")
 #: What an erasure replaces in a message's fields; the address stays, unsubscribing needs it
-_ERASED: Mapping[str, Any] = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
+_ERASED: EventFields = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 
 
@@ -46,16 +46,24 @@ class Context(NamedTuple):
     ``unit`` is the unit's name, empty if version 0.1.0 stored the context (goes with 0.3.0).
     """
 
-    fields: Event
+    fields: EventFields
     first_index: int
     unit: str
+
+
+class _ContextTable(TypedDict):
+    """The stored fields of a unit's messages: those that all share, and the others as columns."""
+
+    indexes: list[int]
+    shared: dict[str, Any]
+    columns: dict[str, list[Any]]
 
 
 def item_of(
     transmission_id: str,
     first_index: int,
-    shared: Mapping[str, Any],
-    messages: Sequence[tuple[int, Mapping[str, Any]]],
+    shared: EventFields,
+    messages: Sequence[tuple[int, EventFields]],
     unit: str = "",
 ) -> Item | None:
     """Return the item that holds the context of the messages of a work unit, by its name ``unit``.
@@ -185,12 +193,12 @@ def _data_attribute(transmission_id: str, first_index: int, data: bytes) -> Item
     return {"blob": blob}
 
 
-def _encode(messages: list[tuple[int, Event]]) -> bytes:
+def _encode(messages: list[tuple[int, EventFields]]) -> bytes:
     text = json.dumps(_to_table(messages), separators=(",", ":"), ensure_ascii=False)
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
-def _to_table(messages: list[tuple[int, Event]]) -> dict[str, Any]:
+def _to_table(messages: list[tuple[int, EventFields]]) -> _ContextTable:
     """Return the fields as columns; a value that all messages share is stored once."""
     names = dict.fromkeys(name for _, fields in messages for name in fields)
     columns = {
@@ -228,24 +236,25 @@ def _has_context(item: Item) -> bool:
     return "data" in item or "blob" in item
 
 
-def _decode(item: Item) -> dict[str, Any]:
+def _decode(item: Item) -> _ContextTable:
     data = blobs.get(item["blob"]) if "blob" in item else item["data"]
-    table: dict[str, Any] = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    table: _ContextTable = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
     return table
 
 
-def _messages_of(item: Item) -> list[tuple[int, Event]]:
+def _messages_of(item: Item) -> list[tuple[int, EventFields]]:
     """Return each message's index and fields."""
     table = _decode(item)
     return [(index, _own(table, row)) for row, index in enumerate(table["indexes"])]
 
 
-def _own(table: dict[str, Any], row: int) -> Event:
+def _own(table: _ContextTable, row: int) -> EventFields:
     own = {name: column[row] for name, column in table["columns"].items()}
-    return table["shared"] | {name: value for name, value in own.items() if value is not None}
+    fields = table["shared"] | {name: value for name, value in own.items() if value is not None}
+    return cast(EventFields, fields)
 
 
-def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> Event:
+def _fields(table: _ContextTable, row: int, transmission_id: str, index: int) -> EventFields:
     own = _own(table, row)
     return {
         **own,

@@ -34,6 +34,7 @@ from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import blobs, caches, clock, dynamo, ids
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
+from chalicelib.core.json_types import Json
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.stored_form import iterate, join
@@ -42,7 +43,6 @@ from chalicelib.transmissions.model import (
     CANCELLED,
     GENERATING,
     SUBMITTED,
-    Json,
     Transmission,
     unpack,
 )

@@ -17,8 +17,6 @@ from typing import Any
 from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.redo_log import DamagedState
 
-Json = dict[str, Any]
-
 _LINK = "current"
 _ARCHIVES = "lambda-blobs"
 _FORMAT = "__ministack_format__"

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.base_file import StoredItem
 from infrastructure.local.cloud.changes import NEVER
 from infrastructure.local.cloud.redo_log import allocate, write_fully
-
-Json = dict[str, Any]
 
 # A place is one number: seconds at which the item expires, offset in the file, length
 _LENGTH_BITS = 24

@@ -18,11 +18,12 @@ from typing import Any
 
 from ministack.services import sqs
 
+from chalicelib.core.json_types import Json
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
-Json = dict[str, Any]
 
 # Not every way into a queue passes the actions below (other services put messages there too).
 LONGEST_SLEEP = 1.0

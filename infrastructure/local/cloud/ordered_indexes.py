@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from ministack.services import dynamodb
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
+
 BaseKey = tuple[Any, Any]
 Place = tuple[tuple[Any, ...], BaseKey]
 # Of an index: its name, its hash keys, its range keys, and what gives the order of an item

@@ -14,11 +14,11 @@ from typing import Any
 from ministack.core import persistence
 from ministack.services import sqs
 
+from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.notices import tell
 
-Json = dict[str, Any]
 QueueName = tuple[str, str, str]
 
 # What receiving changes in a message

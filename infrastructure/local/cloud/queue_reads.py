@@ -8,11 +8,10 @@ queue with ten thousand messages, all complete, waits for more than 10 ms.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ministack.services import sqs
 
-Json = dict[str, Any]
+from chalicelib.core.json_types import Json
 
 _LAST_FIELD = "seq"
 

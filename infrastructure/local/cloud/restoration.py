@@ -13,6 +13,7 @@ from ministack import app as ministack_app
 from ministack.core import persistence
 from ministack.services import dynamodb, sqs
 
+from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.base_file import BaseFile
 from infrastructure.local.cloud.changes import Change
 from infrastructure.local.cloud.documents import Documents
@@ -22,7 +23,6 @@ from infrastructure.local.cloud.journal import ChangeJournal
 from infrastructure.local.cloud.queue_changes import Queue
 from infrastructure.local.cloud.table_items import Digest, tables
 
-Json = dict[str, Any]
 Name = tuple[str, str, str]
 
 _TABLE_PATH = 4

@@ -20,14 +20,13 @@ from typing import Any
 from ministack.core.responses import AccountRegionScopedDict
 from ministack.services import dynamodb, s3, sqs
 
+from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.items import Items
 from infrastructure.local.cloud.table_items import tables
 
 INTERVAL = 60.0
 _DAY = 86_400
 _DEFAULT_RETENTION = 345_600
-
-Json = dict[str, Any]
 
 
 class _NotSwept(AccountRegionScopedDict):

@@ -17,13 +17,12 @@ from typing import Any
 
 from ministack.services import dynamodb
 
+from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.base_file import TableName
 from infrastructure.local.cloud.changes import NEVER, Change
 from infrastructure.local.cloud.item_file import ItemFile, ItemPartition
 from infrastructure.local.cloud.items import Items
 from infrastructure.local.cloud.journal import ChangeJournal
-
-Json = dict[str, Any]
 
 
 class Digest:

@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any
 
 from chalicelib import __version__
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import Operation, content
-from chalicelib.openapi.schema import Schema, array, mapping, record, text
+from chalicelib.openapi.schema import array, mapping, record, text
 from infrastructure.local.gateway.description_endpoint import PATH, serve
 from infrastructure.local.gateway.local_operations import OPERATIONS
 
@@ -92,7 +93,7 @@ _REASONS = {
 
 
 def _refusal(status: int) -> dict[str, Any]:
-    errors: Schema = record(errors=array(record(message=text())))
+    errors: Json = record(errors=array(record(message=text())))
     return {
         "description": _REASONS[status],
         "content": {"application/json": {"schema": errors}},

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.core.queue_consumer import Consumer, Handler, Json, Polling
+from chalicelib.core.json_types import Json
+from chalicelib.core.queue_consumer import Consumer, Handler, Polling
 from chalicelib.core.settings import settings
 
 # Messages to a call. Chunks and units of delivery are handled one by one: if a worker dies,

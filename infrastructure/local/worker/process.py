@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from chalicelib.core import aws, shutdown
+from chalicelib.core.json_types import Json
 from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Handler
 from infrastructure.local.worker.consumer import THREADS, consumers
 from infrastructure.local.worker.schedule import Schedule
@@ -13,7 +15,10 @@ from infrastructure.local.worker.schedule import Schedule
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | None = None) -> None:
+def work(
+    handlers: Mapping[str, Handler],
+    schedules: Mapping[str, Callable[[Json, Any], Any]] | None = None,
+) -> None:
     """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)

@@ -10,9 +10,11 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.lambda_events import Context, scheduled_event
-from chalicelib.core.queue_consumer import Handler
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +24,7 @@ TICK = float(os.environ.get("SCHEDULE_SECONDS", "1"))
 class Schedule:
     """One scheduled function and the thread that calls it every ``TICK`` seconds."""
 
-    def __init__(self, name: str, function: Handler) -> None:
+    def __init__(self, name: str, function: Callable[[Json, Any], Any]) -> None:
         self._name = name
         self._function = function
         self._working = threading.Lock()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-Json = dict[str, Any]
+from postfinch.json_types import Json
+
 Reason = Literal["bounce", "complaint", "unsubscribe", "manual"]
 
 _BOTH = ("transactional", "non_transactional")

@@ -34,8 +34,6 @@ from typing import Any
 
 from tests.http_target import serving
 
-Json = dict[str, Any]
-
 API_KEY = "journey-key"
 #: Not a secret: it seals the keys of invented domains in an archive that anybody can read
 SECRET_KEY = base64.b64encode(b"data of an earlier version, test").decode()
@@ -82,7 +80,7 @@ class Filler:
             raise SystemExit(f"{method} {path}: {error.code} {error.read()!r}") from error
         return json.loads(text) if text else None
 
-    def post(self, path: str, body: Json, key: str = API_KEY) -> Any:
+    def post(self, path: str, body: dict[str, Any], key: str = API_KEY) -> Any:
         """Create something; return its ``results``."""
         return self.call("POST", path, body, key)["results"]
 
@@ -157,7 +155,10 @@ class Filler:
 
     def _send(self) -> None:
         recipients = [{"address": f"{name}@inbox.test"} for name in (*REACTING, "plain", "gone-1")]
-        template: Json = {"content": {"template_id": "newsletter"}, "campaign_id": "spring"}
+        template: dict[str, Any] = {
+            "content": {"template_id": "newsletter"},
+            "campaign_id": "spring",
+        }
         template |= {"metadata": {"shop": "north"}, "substitution_data": {"name": "Ann"}}
         transmission = self.post("/api/v1/transmissions", template | {"recipients": recipients})
         self.ids["transmission"] = transmission["id"]
@@ -233,7 +234,7 @@ class Filler:
         return {path: self.call("GET", path) for path in self.views(until)}
 
 
-def _to(name: str) -> list[Json]:
+def _to(name: str) -> list[dict[str, Any]]:
     return [{"address": f"{name}@inbox.test"}]
 
 
@@ -270,7 +271,12 @@ def main() -> None:
         # The window ends three minutes from now, so that all recorded events lie in it
         until = f"{datetime.fromtimestamp(time.time() + 180, UTC):%Y-%m-%dT%H:%M}"
         views = _when_quiet(lambda: filler.record(until))
-    contents: Json = {"at": time.time(), "until": until, "ids": filler.ids, "views": views}
+    contents: dict[str, Any] = {
+        "at": time.time(),
+        "until": until,
+        "ids": filler.ids,
+        "views": views,
+    }
     contents["url"] = f"http://localhost:{arguments.api_port}"
     (arguments.data / CONTENTS).write_text(json.dumps(contents, indent=1, sort_keys=True))
 

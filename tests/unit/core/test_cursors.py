@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from app import app
 from chalicelib.core import clock, cursors, signing
 from chalicelib.core.cursors import BadCursor
+from chalicelib.core.message_event import Event
 from chalicelib.events import service as events
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.openapi.document import document
 from tests.unit.calling import Client
 from tests.unit.moving_clock import moving_clock

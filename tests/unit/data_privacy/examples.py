@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from chalicelib.core import ids
 from chalicelib.core.dynamo import Table
+from chalicelib.core.message_event import Event
 from chalicelib.events import service as events
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.tracking.store import message_context
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.tracking.store import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send

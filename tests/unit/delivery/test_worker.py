@@ -14,6 +14,7 @@ import pytest
 
 from chalicelib.core import aws, clock, queues, shutdown
 from chalicelib.core.concurrency import PerKeyExecutor
+from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, delivery_batch, delivery_results, departures, worker
@@ -32,7 +33,6 @@ from chalicelib.delivery.store.work_units import (
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.delivery.worker import deliver_at_once, deliver_batch, deliver_unit
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.examples import DEFERRED, INJECTED, REFUSED, TRANSMISSION, UNIT, batch_of
 from tests.unit.delivery.mail_host import OK, MailHost

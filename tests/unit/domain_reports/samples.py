@@ -9,14 +9,13 @@ from typing import Any
 
 import dkim
 
+from chalicelib.core.json_types import Json
 from tests.unit.key_pairs import PAIR
 
 START, END = 1_769_731_200, 1_769_817_599  # 2026-01-30, a day before the time of the tests
 REPORTER = "reporter.test"
 SELECTOR = "r1"
 KEY_RECORD = f"{SELECTOR}._domainkey.{REPORTER}"
-
-Json = dict[str, Any]
 
 
 def record(

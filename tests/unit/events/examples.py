@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.core import dynamo, ids
+from chalicelib.core.message_event import Event
 from chalicelib.events import service
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.store import pending
 

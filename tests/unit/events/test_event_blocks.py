@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from chalicelib.core.message_event import Event
 from chalicelib.events import event_blocks
 from chalicelib.events.event_blocks import MOST_BYTES, MOST_EVENTS, SPAN_MS, EventBlock
-from chalicelib.events.model import Event
 from chalicelib.events.positions import position
 from tests.unit.events.examples import NINE, event_at
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from chalicelib.core.message_event import Event
 from chalicelib.events import event_blocks, filters
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.filters import FILTERS
-from chalicelib.events.model import Event
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.refusals import refusal
 

@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
+from chalicelib.core.message_event import Event
 from chalicelib.events import service
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.model import Event
 from chalicelib.events.pages import EventPage
 from tests.unit.events.examples import HOUR, NINE, event_at
 

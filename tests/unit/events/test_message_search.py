@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.core import clock, ids
 from chalicelib.core.errors import ApiError
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import query_plan
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.model import Event
 from chalicelib.events.pages import EventPage
 from chalicelib.events.positions import position
 from tests.fake_cloud import aws_requests

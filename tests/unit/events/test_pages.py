@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core.http import ok
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks, pages
 from chalicelib.events.event_blocks import EventBlock
-from chalicelib.events.model import Event
 from chalicelib.events.pages import EventPage
 from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.request import PageRequest

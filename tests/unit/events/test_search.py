@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import search, service
 from chalicelib.events.event_blocks import SPAN_MS
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import blocks, day_index, partitions
 from tests.fake_cloud import aws_requests

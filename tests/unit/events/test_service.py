@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock, dynamo
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks, search, service
 from chalicelib.events.documentation import SEARCHED, TYPES
 from chalicelib.events.event_blocks import EventBlock
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 from tests.fake_cloud import aws_requests

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.events import filters, service, totals
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow
 from chalicelib.events.query_plan import QueryPlan
 from chalicelib.metrics.rollup import roll_up_pending

@@ -37,9 +37,8 @@ class InThisProcess:
 
     def __call__(self, argument: bytes) -> bytes:
         type(self).calls += 1
-        recipient_list = packing.unpack(argument)[0]["rest"][1]
-        assert len(recipient_list) == 1
-        if recipient_list[0]["email"] in self.deadly:
+        part, _ = packing.unpack(argument)
+        if part["recipient"]["email"] in self.deadly:
             raise Died("it takes too much work")
         return self._function(argument)
 

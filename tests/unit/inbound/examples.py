@@ -6,8 +6,9 @@ from typing import Any
 
 from chalicelib.core import clock, ids, queues
 from chalicelib.core.dynamo import Table
+from chalicelib.core.message_event import Event
 from chalicelib.events import stream
-from chalicelib.events.model import Event, Sender, recipient_fields
+from chalicelib.events.model import Sender, recipient_fields
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking import unsubscribe
 from chalicelib.tracking.store import message_context

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.core import aws, ids
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -16,7 +17,7 @@ from chalicelib.delivery.store.journal import open_journal
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.events import service as events
 from chalicelib.events import stream
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import make_event
 from chalicelib.inbound.accept import (
     NO_EVENT,
     NoSuchAddress,

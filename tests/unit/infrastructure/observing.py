@@ -18,10 +18,9 @@ from botocore.client import BaseClient
 
 from chalicelib.core import aws
 from chalicelib.core.caches import clear_caches
+from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from tests.unit.event_export.aws_targets import ARNS
-
-Json = dict[str, Any]
 
 _TABLE_READS_AND_WRITES = {"GetItem", "PutItem", "UpdateItem", "DeleteItem"}
 _ACTIONS_OF_TRANSACTIONS = {

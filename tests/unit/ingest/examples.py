@@ -8,10 +8,10 @@ import random
 from typing import Any
 
 from chalicelib.core import queues
+from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received
 from chalicelib.core.scope import Scope
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.ingest import batches
 from chalicelib.ingest.model import IngestBatch
 from chalicelib.ingest.worker import ingest_batch

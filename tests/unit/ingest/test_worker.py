@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from chalicelib.core import aws, blobs, clock
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
-from chalicelib.events.model import Event
 from chalicelib.ingest import batches, failures, store
 from chalicelib.ingest.worker import ingest_batch
 from chalicelib.recording.worker import record_batch

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.core import ids
-from chalicelib.events.model import Event, Sender, make_event, recipient_fields
+from chalicelib.core.message_event import Event
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.recording import store
 from chalicelib.recording.commit import commit
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 
 OPENS = ("open", "initial_open", "amp_open", "amp_initial_open")
 CLICKS = ("click", "amp_click")

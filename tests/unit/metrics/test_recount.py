@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.events.model import Event
+from chalicelib.core.message_event import Event
 from chalicelib.metrics.model import EVENT_COUNTERS, PLACEMENT_METRICS
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import totals

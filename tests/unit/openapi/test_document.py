@@ -18,8 +18,6 @@ from chalicelib.openapi.document import document, documented_routes, page
 from infrastructure.docs import API_DESCRIPTION
 from tests.unit.calling import Client
 
-Json = dict[str, Any]
-
 DOCUMENT = document(app)
 OPERATIONS = {
     f"{method.upper()} {path}": operation

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from jsonschema import Draft202012Validator
 
 from app import app
 from chalicelib.openapi import examples
 from chalicelib.openapi.document import document
-
-Json = dict[str, Any]
 
 BODIES = {
     f"{method.upper()} {path}": operation["requestBody"]["content"]

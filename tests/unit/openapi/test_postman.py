@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
 
 from app import app
 from chalicelib.core import settings
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.document import document
 from chalicelib.openapi.postman import SCHEMA, collection
 from tests.unit.calling import Client
-
-Json = dict[str, Any]
 
 
 def _path(request: Json) -> str:

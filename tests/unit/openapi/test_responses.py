@@ -11,12 +11,11 @@ from openapi_schema_validator import OAS31Validator
 
 from app import app
 from chalicelib.core.caches import clear_caches
+from chalicelib.core.json_types import Json
 from chalicelib.openapi.document import document
 from tests.fake_cloud import create_resources
 from tests.unit.calling import Response
 from tests.unit.test_isolation import _LAST, ROUTES, World, build, call, case_of
-
-Json = dict[str, Any]
 
 DOCUMENT = document(app)
 

@@ -9,15 +9,16 @@ from itertools import islice
 
 import pytest
 
-from postfinch.event_following import Filters, Item, Position, follow_search
+from postfinch.event_following import Filters, Position, follow_search
 from postfinch.http_api import Api, ApiError, Unreachable
+from postfinch.json_types import Json
 from tests.unit.calling import Client
 from tests.unit.events.examples import event_at, record
 from tests.unit.people import make_key
 from tests.unit.postfinch.api_server import run
 
 
-def following(account: Client, position: Position | None = None) -> Iterator[Item]:
+def following(account: Client, position: Position | None = None) -> Iterator[Json]:
     api = Api(os.environ["POSTFINCH_URL"], account.key)
     return follow_search(api, Filters(), 0.02, position or Position())
 

@@ -18,8 +18,8 @@ import pytest
 
 from chalicelib.accounts.store import usage
 from chalicelib.core import clock
+from chalicelib.core.message_event import Event
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import COUNTS_IN_USAGE
 from chalicelib.metrics.rollup import Sending, injected, roll_up_pending

@@ -8,13 +8,14 @@ import pytest
 
 from chalicelib.core import ids
 from chalicelib.core.dynamo import Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Request
 from chalicelib.core.settings import settings
 from chalicelib.delivery.outcome import Delivered, Retry, to_dict
 from chalicelib.delivery.store.journal import open_journal
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.events import service, stream
-from chalicelib.events.model import Event, make_event, recipient_fields
+from chalicelib.events.model import make_event, recipient_fields
 from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import inbound_events
 from chalicelib.inbound.arf import Feedback

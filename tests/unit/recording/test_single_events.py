@@ -9,10 +9,10 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
 from chalicelib.events import service, stream
-from chalicelib.events.model import Event
 from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import inbound_events
 from chalicelib.inbound.arf import Feedback

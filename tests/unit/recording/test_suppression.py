@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
-from chalicelib.events.model import Event, make_event
+from chalicelib.events.model import make_event
 from chalicelib.recording.suppression import suppress, without_suppressed_opens
 from chalicelib.suppression import service as suppression
 from chalicelib.tracking.engagement import OPENS

@@ -6,9 +6,10 @@ import pytest
 
 from chalicelib.core import ids
 from chalicelib.core.dynamo import Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Request
 from chalicelib.events import service, stream
-from chalicelib.events.model import Event, recipient_fields
+from chalicelib.events.model import recipient_fields
 from chalicelib.events.positions import EventWindow
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import PLACEMENTS

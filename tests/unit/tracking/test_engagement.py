@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.core.message_event import Event
 from chalicelib.core.request import Request
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.model import Event
 from chalicelib.tracking.engagement import (
     CLICKS,
     OBSERVED,

@@ -13,9 +13,9 @@ import pytest
 
 from chalicelib.core import clock, queues
 from chalicelib.core.http import PUBLIC, App
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.tracking import flood, pixels, tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE, Link, Message
 from chalicelib.tracking.routes import routes

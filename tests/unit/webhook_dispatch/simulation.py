@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
-from chalicelib.events.model import Event
 from chalicelib.webhook_dispatch.collect import collect
 from chalicelib.webhook_dispatch.merge import merge_events
 from chalicelib.webhook_dispatch.worker import post_batches

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core import queues
+from chalicelib.core.message_event import Event
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.recording.worker import record_batch
 from chalicelib.webhook_dispatch.collect import collect, read
 from chalicelib.webhooks import lookup, payload

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.core import clock, queues
+from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, delivery_batch
@@ -19,7 +20,6 @@ from chalicelib.delivery.shaping.providers import Limits
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.delivery.worker import deliver_unit
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 from chalicelib.fleet import warmup
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.delivery.examples import INJECTED, UNIT, batch_of, message

@@ -6,8 +6,9 @@ import pytest
 
 from chalicelib.core import ids
 from chalicelib.core.dynamo import Table
+from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
-from chalicelib.events.model import Event, Sender, recipient_fields
+from chalicelib.events.model import Sender, recipient_fields
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking.store import message_context
 from chalicelib.tracking.store.message_context import Context

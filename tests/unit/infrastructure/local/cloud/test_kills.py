@@ -18,7 +18,6 @@ from tests.unit.infrastructure.clouds import LocalCloud, eventually
 
 TABLE, QUEUE, BUCKET = "table", "queue", "bucket"
 KILLS = 4
-Json = dict[str, Any]
 
 
 class Writer:
