@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from chalicelib.core import clock, queues
-from chalicelib.core.dynamo import Item
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import (
@@ -39,7 +38,13 @@ from chalicelib.delivery.reports import Reports
 from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
-from chalicelib.delivery.store.work_units import LeaseLost, LeaseStatus, UnitLease, WorkUnit
+from chalicelib.delivery.store.work_units import (
+    LeaseLost,
+    LeaseStatus,
+    UnitItem,
+    UnitLease,
+    WorkUnit,
+)
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.fleet.routing import Route
@@ -112,7 +117,7 @@ def deliver_at_once(
     batch: DeliveryBatch,
     lease: UnitLease,
     reports: Reports | None = None,
-    record: Item | None = None,
+    record: UnitItem | None = None,
 ) -> None:
     """Deliver a batch under the lease on its unit; ``record`` is that of a single message.
 
@@ -151,7 +156,7 @@ def _wait_for(message: Received, lease: UnitLease) -> None:
 
 
 def _deliver(
-    batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: Item | None = None
+    batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: UnitItem | None = None
 ) -> None:
     """Attempt the messages of a batch and report their outcomes.
 
@@ -192,7 +197,7 @@ def _outcome_writer(
     holder: LeaseHolder,
     reports: Reports,
     injections: Sequence[Event],
-    record: Item,
+    record: UnitItem,
 ) -> Callable[[str], None]:
     """Return what records the outcome of a single message, with its events if that is one request.
 

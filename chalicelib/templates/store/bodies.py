@@ -22,14 +22,22 @@ from threading import Lock
 from typing import Any
 
 from chalicelib.core import blobs, dynamo
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
 
 CACHE_BYTES = 32 * 1024 * 1024
 
-_config = Table("config")
+
+class BodyItem(Keyed):
+    """Content, or the data of previews."""
+
+    #: Compressed JSON
+    body: bytes
+
+
+_config: Table[BodyItem] = Table("config")
 
 
 class ContentGone(LookupError):
@@ -47,9 +55,8 @@ class Body:
         """Return the actions for the transaction that makes a template refer to the content."""
         if not self.ref.startswith("item/"):
             return []
-        return [
-            dynamo.put(_config, {"pk": partition, "sk": _item_key(self.ref), "body": self.data})
-        ]
+        item: BodyItem = {"pk": partition, "sk": _item_key(self.ref), "body": self.data}
+        return [dynamo.put(_config, item)]
 
 
 def prepare(account_id: int, content: Json) -> Body:
