@@ -17,16 +17,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.core import config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.owner_keys import account_partition, owned_items
+from chalicelib.core.dynamo import ConditionFailed, Table, Write
+from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
 
-_config = Table("config")
+
+class ApiKeyItem(OwnedKeys):
+    """An API key; its hash is in the partition key."""
+
+    account_id: int
+    subaccount_id: NotRequired[int | None]
+    label: str
+    #: The first digits of the key, to recognise it by
+    short_key: str
+    grants: list[str]
+    valid_ips: list[str]
+    #: In seconds
+    created: float
+
+
+_config: Table[ApiKeyItem] = Table("config")
 _ID = re.compile(r"[0-9a-f]{26}")
 
 
@@ -94,7 +109,7 @@ def delete(key: ApiKey) -> None:
     config_cache.forget(key_of(key.key_id))
 
 
-def from_item(item: Item) -> ApiKey:
+def from_item(item: ApiKeyItem) -> ApiKey:
     """Return the key that an item of the table holds."""
     return ApiKey(
         key_id=item["pk"].removeprefix("key#"),
@@ -108,7 +123,7 @@ def from_item(item: Item) -> ApiKey:
     )
 
 
-def _to_item(key: ApiKey) -> Item:
+def _to_item(key: ApiKey) -> ApiKeyItem:
     pk, sk = key_of(key.key_id)
     return {
         "pk": pk,

@@ -16,21 +16,21 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 
 from chalicelib.core import caches, clock
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import AnyItem, Table
 from chalicelib.core.dynamo import Key as Key
 from chalicelib.core.settings import settings
 
 _MOST_ENTRIES = 10_000
 
-_config = Table("config")
-_entries: dict[Key, tuple[float, Item]] = {}
+_config: Table[AnyItem] = Table("config")
+_entries: dict[Key, tuple[float, AnyItem]] = {}
 _followers: dict[Key, tuple[Key, ...]] = {}
 _lock = threading.Lock()
 
 
 def read(
     keys: Iterable[Key], *, maybe: Iterable[Key] = (), uncached: Sequence[Key] = ()
-) -> dict[Key, Item]:
+) -> dict[Key, AnyItem]:
     """Return the items that exist, in at most one request; in none if all are in the cache.
 
     For ``maybe``, the cache also keeps that there is no item. ``uncached`` keys are read each time,
@@ -44,13 +44,13 @@ def read(
     expired = _expired_followers(missing, now)
     fetched = [*missing, *uncached, *(key for key in expired if key not in {*missing, *uncached})]
     items = _fetch(fetched, consistent=bool(uncached or expired))
-    entries: dict[Key, Item] = {key: {} for key in optional if key in missing} | items
+    entries: dict[Key, AnyItem] = {key: {} for key in optional if key in missing} | items
     unchanged = {key: item for key, item in expired.items() if items.get(key, {}) == item}
     _remember({key: entries[key] for key in missing if key in entries} | unchanged, now)
     return {key: item for key in {*all_keys, *uncached} if (item := (cached | items).get(key))}
 
 
-def read_one(key: Key) -> Item | None:
+def read_one(key: Key) -> AnyItem | None:
     """Return an item, or ``None``; that there is none is cached too."""
     cached = _cached([key], clock.now())
     if key in cached:
@@ -58,7 +58,7 @@ def read_one(key: Key) -> Item | None:
     return read([], maybe=[key]).get(key)
 
 
-def cached_item(key: Key) -> Item | None:
+def cached_item(key: Key) -> AnyItem | None:
     """Return an item if it is in the cache; this makes no request."""
     return _cached([key], clock.now()).get(key) or None
 
@@ -70,7 +70,7 @@ def missing_keys(keys: Iterable[Key]) -> list[Key]:
     return [key for key in keys if key not in cached]
 
 
-def learn(keys: Iterable[Key], items: Mapping[Key, Item]) -> None:
+def learn(keys: Iterable[Key], items: Mapping[Key, AnyItem]) -> None:
     """Cache the items that were just read for ``keys``; the other keys have no item."""
     _remember({key: items.get(key, {}) for key in keys}, clock.now())
 
@@ -103,13 +103,13 @@ def clear_cache() -> None:
         _followers.clear()
 
 
-def _cached(keys: Iterable[Key], now: float) -> dict[Key, Item]:
+def _cached(keys: Iterable[Key], now: float) -> dict[Key, AnyItem]:
     with _lock:
         entries = {key: _entries[key] for key in keys if key in _entries}
     return {key: item for key, (until, item) in entries.items() if now < until}
 
 
-def _expired_followers(keys: Iterable[Key], now: float) -> dict[Key, Item]:
+def _expired_followers(keys: Iterable[Key], now: float) -> dict[Key, AnyItem]:
     """Return the entries, no longer in force, of the items that follow ``keys``."""
     with _lock:
         entries = {
@@ -121,7 +121,7 @@ def _expired_followers(keys: Iterable[Key], now: float) -> dict[Key, Item]:
     return {key: item for key, (until, item) in entries.items() if now >= until}
 
 
-def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:
+def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, AnyItem]:
     if not keys:
         return {}
     if len(keys) == 1:
@@ -131,7 +131,7 @@ def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:
     return {(item["pk"], item["sk"]): item for item in items}
 
 
-def _remember(items: dict[Key, Item], now: float) -> None:
+def _remember(items: dict[Key, AnyItem], now: float) -> None:
     until = now + settings().key_cache_seconds
     with _lock:
         if len(_entries) + len(items) > _MOST_ENTRIES:

@@ -10,12 +10,21 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Key, Table, Write
+from chalicelib.core.dynamo import Key, Keyed, Table, Write
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import PRIMARY
 
-_config = Table("config")
+
+class DefaultItem(Keyed):
+    """Which record is the default of its owner."""
+
+    name: str
+
+
+_config: Table[DefaultItem] = Table("config")
 
 
 def of_owner(
@@ -23,7 +32,7 @@ def of_owner(
 ) -> str | None:
     """Return the name of the owner's default, or ``None``."""
     key = key_of(kind, account_id, subaccount_id)
-    item = read([key]).get(key)
+    item: DefaultItem | None = read([key]).get(key)
     return item["name"] if item else None
 
 
@@ -42,7 +51,7 @@ def of_sender(
 ) -> list[str]:
     """Return the names of a sender's default and of the primary account's, in this order."""
     keys = keys_of_sender(kind, account_id, subaccount_id)
-    items = read(keys)
+    items: Mapping[Key, DefaultItem] = read(keys)
     return [items[key]["name"] for key in keys if key in items]
 
 
@@ -51,9 +60,10 @@ def setting(
 ) -> Write:
     """Return the action that makes ``name`` the default if it still is ``former``."""
     pk, sk = key_of(kind, account_id, subaccount_id)
+    item: DefaultItem = {"pk": pk, "sk": sk, "name": name}
     return dynamo.put(
         _config,
-        {"pk": pk, "sk": sk, "name": name},
+        item,
         condition="#name = :former" if former else "attribute_not_exists(#pk)",
         values={"former": former} if former else {},
     )

@@ -15,17 +15,27 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write, put
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write, put
 from chalicelib.core.retry import Backoff
 
 LONGEST_PAUSE_MS: Final = 3_600_000
 
 _BACKOFF = Backoff(base_seconds=1, cap_seconds=LONGEST_PAUSE_MS / 1000)
 
-_config = Table("config")
+
+class DueItem(Keyed):
+    """Something to do; the sort key begins with the time of the next attempt."""
+
+    data: dict[str, Any]
+    #: When it was due first, in ms, if its work has failed since
+    at_ms: NotRequired[int]
+    failures: NotRequired[int]
+
+
+_config: Table[DueItem] = Table("config")
 _log = logging.getLogger(__name__)
 
 
@@ -89,14 +99,14 @@ def find(concern: str, now_ms: int, *, limit: int = 100) -> list[Due]:
     return [_entry(concern, item) for item in page.items]
 
 
-def _item(entry: Due) -> Item:
-    item: Item = {"pk": _pk(entry.concern), "sk": _sk(entry), "data": entry.data}
+def _item(entry: Due) -> DueItem:
+    item: DueItem = {"pk": _pk(entry.concern), "sk": _sk(entry), "data": entry.data}
     if entry.failures:
         item |= {"at_ms": entry.at_ms, "failures": entry.failures}
     return item
 
 
-def _entry(concern: str, item: Item) -> Due:
+def _entry(concern: str, item: DueItem) -> Due:
     at, _, key = item["sk"].partition("#")
     if "failures" not in item:
         return Due(concern, int(at), key, item["data"])

@@ -21,14 +21,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.dynamo import AnyItem, Keyed, Table, TransactionFailed
 
 _LONGEST_ACTIVITY_SECONDS = 86_400
 
-_config = Table("config")
+
+class LeaseItem(Keyed):
+    """The lease of one holder; its times are seconds since the epoch."""
+
+    since: float
+    until: float
+    #: When it no longer counts, even if its holder is still active
+    expires: int
+    #: False for a lease that counts only while its holder is active
+    needed: NotRequired[bool]
+
+
+_config: Table[LeaseItem] = Table("config")
+_records: Table[AnyItem] = Table("config")
 _activities: list[Callable[[str], bool]] = []
 
 
@@ -54,13 +67,13 @@ def set_activity(is_active: Callable[[str], bool]) -> None:
     _activities[:] = [is_active]
 
 
-def acquire(record: Record, lease: ResourceLease) -> Item | None:
+def acquire(record: Record, lease: ResourceLease) -> AnyItem | None:
     """Acquire a lease and return the record as it is then; ``None`` if there is none.
 
     A new lease of the same holder replaces the former.
     """
     mark = dynamo.update(
-        _config,
+        _records,
         record.pk,
         record.sk,
         "SET #stamp = :stamp",
@@ -71,7 +84,7 @@ def acquire(record: Record, lease: ResourceLease) -> Item | None:
         dynamo.transact([mark, dynamo.put(_config, _to_item(record, lease))])
     except TransactionFailed:
         return None
-    return _config.get(record.pk, record.sk)
+    return _records.get(record.pk, record.sk)
 
 
 def release(record: Record, holder: str) -> None:
@@ -82,7 +95,7 @@ def release(record: Record, holder: str) -> None:
 def release_when_inactive(record: Record, holder: str) -> None:
     """Let the lease of ``holder``, who does not need it any more, count while it is active."""
     now = clock.now()
-    _config.put(_to_item(record, ResourceLease(holder, now, now)) | {"needed": False})
+    _config.put({**_to_item(record, ResourceLease(holder, now, now)), "needed": False})
 
 
 def is_leased(record: Record) -> bool:
@@ -96,17 +109,17 @@ def holders(record: Record) -> list[str]:
     return [_holder(lease) for lease in _leases(record) if lease.get("needed", True)]
 
 
-def _counts(lease: Item, now: float) -> bool:
+def _counts(lease: LeaseItem, now: float) -> bool:
     if now < lease["since"] or now >= lease["expires"]:
         return False
     return now < lease["until"] or any(is_active(_holder(lease)) for is_active in _activities)
 
 
-def _holder(lease: Item) -> str:
-    return str(lease["sk"]).removeprefix("use#")
+def _holder(lease: LeaseItem) -> str:
+    return lease["sk"].removeprefix("use#")
 
 
-def _leases(record: Record) -> Iterable[Item]:
+def _leases(record: Record) -> Iterable[LeaseItem]:
     return _config.query_all(
         "#pk = :pk AND begins_with(#sk, :leases)",
         {"pk": record.pk, "leases": "use#"},
@@ -119,7 +132,7 @@ def unchanged(revision: str) -> dict[str, Any]:
     return dynamo.if_unchanged("stamp", revision)
 
 
-def _to_item(record: Record, lease: ResourceLease) -> Item:
+def _to_item(record: Record, lease: ResourceLease) -> LeaseItem:
     return {
         "pk": record.pk,
         "sk": f"use#{lease.holder}",

@@ -12,12 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from chalicelib.core.dynamo import Item, Table
-from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.dynamo import AnyItem, Table
+from chalicelib.core.owner_keys import (
+    OwnedKeys,
+    account_partition,
+    owned_items,
+    owner_digits,
+    owner_prefix,
+)
 from chalicelib.core.resource_ids import is_id
 from chalicelib.core.scope import Scope
 
-_config = Table("config")
+_config: Table[AnyItem] = Table("config")
 
 
 class OwnedRecord(Protocol):
@@ -52,7 +58,7 @@ class OwnedRecords(Generic[Record]):
 
     kind: str
     sort: str
-    from_item: Callable[[Item], Record]
+    from_item: Callable[[AnyItem], Record]
 
     def partition(self, account_id: int, record_id: str) -> str:
         """Return the partition key of everything that an account has under an id."""
@@ -62,7 +68,7 @@ class OwnedRecords(Generic[Record]):
         """Return the key of the item of one record."""
         return self.partition(account_id, record_id), f"{self.sort}#{owner_digits(subaccount_id)}"
 
-    def keys_of(self, record: Record) -> Item:
+    def keys_of(self, record: Record) -> OwnedKeys:
         """Return the key attributes of a record's item, those of the index among them."""
         pk, sk = self.key(record.account_id, record.subaccount_id, record.id)
         flag = "s" if record.shared else "-"

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import ItemT, Keyed, Table
 from chalicelib.core.scope import PRIMARY, Scope
+
+
+class OwnedKeys(Keyed):
+    """The keys of an item that is in the index ``by_owner`` as well."""
+
+    owner: str
+    owner_key: str
 
 
 def owner_digits(subaccount_id: int | None) -> str:
@@ -27,7 +34,9 @@ def owner_prefix(scope: Scope, separator: str) -> str:
     return "" if scope.spans else owner_digits(scope.owner) + separator
 
 
-def owned_items(table: Table, account_id: int, resource: str, prefix: str = "") -> Iterator[Item]:
+def owned_items(
+    table: Table[ItemT], account_id: int, resource: str, prefix: str = ""
+) -> Iterator[ItemT]:
     """Yield an account's items of one kind of resource, in the order of the index ``by_owner``.
 
     There, ``owner`` is the :func:`account_partition` and ``owner_key`` begins with ``prefix``.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired
+
+from chalicelib.core.typed_dicts import TypedDict
 
 
 class QueueRecord(TypedDict):

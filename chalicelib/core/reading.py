@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Key, Table, TableKeys
+from chalicelib.core.dynamo import AnyItem, Key, Table, TableKeys
 
 #: Reads items by their keys; returns those that exist, by key
-Read = Callable[[Iterable[Key]], Mapping[Key, Item]]
+Read = Callable[[Iterable[Key]], Mapping[Key, AnyItem]]
 
-_config = Table("config")
+_config: Table[AnyItem] = Table("config")
 
 
-def read_config(keys: Iterable[Key]) -> Mapping[Key, Item]:
+def read_config(keys: Iterable[Key]) -> Mapping[Key, AnyItem]:
     """Read items of the ``config`` table as they are now, without keeping them."""
     (items,) = dynamo.batch_get([TableKeys(_config, list(dict.fromkeys(keys)), consistent=True)])
     return items
@@ -28,12 +28,12 @@ def read_config(keys: Iterable[Key]) -> Mapping[Key, Item]:
 class Reads:
     """The items of one table that a piece of work has read; a call reads missing ones."""
 
-    def __init__(self, table: Table, *, consistent: bool) -> None:
+    def __init__(self, table: Table[AnyItem], *, consistent: bool) -> None:
         self._table = table
         self._consistent = consistent
-        self._items: dict[Key, Item | None] = {}
+        self._items: dict[Key, AnyItem | None] = {}
 
-    def __call__(self, keys: Iterable[Key]) -> dict[Key, Item]:
+    def __call__(self, keys: Iterable[Key]) -> dict[Key, AnyItem]:
         """Return the items that exist among ``keys``."""
         keys = list(keys)
         read_ahead({self: keys})
@@ -44,7 +44,7 @@ class Reads:
         missing = [key for key in dict.fromkeys(keys) if key not in self._items]
         return TableKeys(self._table, missing, self._consistent)
 
-    def learn(self, keys: Iterable[Key], items: Mapping[Key, Item]) -> None:
+    def learn(self, keys: Iterable[Key], items: Mapping[Key, AnyItem]) -> None:
         """Keep the items that were read for ``keys``; the other keys have no item."""
         self._items.update({key: items.get(key) for key in keys})
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, TypedDict
+from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.message_event import EventFields
 from chalicelib.core.queues import Received, Work
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.delivery import delivery_queues
 from chalicelib.delivery.delivery_queues import DeliveryHead
 from chalicelib.delivery.store.work_units import Counts, WorkUnit

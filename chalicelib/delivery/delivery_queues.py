@@ -11,11 +11,12 @@ it, and no provider's limits hold back what it delivers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from chalicelib.core import queues
 from chalicelib.core.queues import Received, Work
 from chalicelib.core.settings import settings
+from chalicelib.core.typed_dicts import TypedDict
 
 QUEUE = "delivery"
 SMALL = "small-deliveries"

@@ -39,7 +39,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, cast
+
+from chalicelib.core.typed_dicts import TypedDict
 
 REPLY_LIMIT = 1_000
 """Longest reply text that an outcome holds, in characters."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from chalicelib.core.combined_calls import CombinedCalls
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import TableItem
 from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
@@ -22,7 +22,7 @@ from chalicelib.events import stream
 class Reports:
     """The reports of one unit."""
 
-    def store(self, events: Sequence[Event], record: tuple[Table, Item]) -> bool:
+    def store(self, events: Sequence[Event], record: TableItem) -> bool:
         """Store the record of an outcome and its events in one request, if that saves one.
 
         Returns ``False`` if the outcome is to be recorded alone. The events are emitted later.

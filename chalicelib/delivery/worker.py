@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import NoReturn
 
 from chalicelib.core import clock, queues
-from chalicelib.core.dynamo import Item
 from chalicelib.core.message_event import Event
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
@@ -42,7 +41,13 @@ from chalicelib.delivery.reports import Reports
 from chalicelib.delivery.shaping.shaper import shaper
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
-from chalicelib.delivery.store.work_units import LeaseLost, LeaseStatus, UnitLease, WorkUnit
+from chalicelib.delivery.store.work_units import (
+    LeaseLost,
+    LeaseStatus,
+    UnitItem,
+    UnitLease,
+    WorkUnit,
+)
 from chalicelib.events import stream
 from chalicelib.fleet.routing import Route
 
@@ -114,7 +119,7 @@ def deliver_at_once(
     batch: DeliveryBatch,
     lease: UnitLease,
     reports: Reports | None = None,
-    record: Item | None = None,
+    record: UnitItem | None = None,
 ) -> None:
     """Deliver a batch under the lease on its unit; ``record`` is that of a single message.
 
@@ -155,7 +160,7 @@ def _wait_for(message: Received[DeliveryHead], lease: UnitLease) -> None:
 
 
 def _deliver_under_lease(
-    batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: Item | None = None
+    batch: DeliveryBatch, lease: UnitLease, reports: Reports, record: UnitItem | None = None
 ) -> None:
     """Attempt the messages of a batch and report their outcomes.
 
@@ -196,7 +201,7 @@ def _outcome_writer(
     holder: LeaseHolder,
     reports: Reports,
     injections: Sequence[Event],
-    record: Item,
+    record: UnitItem,
 ) -> Callable[[str], None]:
     """Return what records the outcome of a single message, with its events if that is one request.
 

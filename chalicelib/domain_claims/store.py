@@ -17,9 +17,10 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NotRequired
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
 from chalicelib.core.errors import (
     ApiError,
     domain_in_use,
@@ -27,7 +28,21 @@ from chalicelib.core.errors import (
     restricted_sending_domain,
 )
 
-_config = Table("config")
+
+class ClaimItem(Keyed):
+    """The claim on a name; ``below_<account>`` counts the names below it of one account."""
+
+    #: The account that registered the name itself
+    holder: NotRequired[int]
+    #: How many registered names are below it
+    below: NotRequired[int]
+    #: These three are there only if the operator has blocked the name
+    blocked: NotRequired[bool]
+    owner: NotRequired[str]
+    owner_key: NotRequired[str]
+
+
+_config: Table[ClaimItem] = Table("config")
 _CLAIM = "claim"
 _BLOCKED = "blocked-domains"
 _COUNT = "below_"
@@ -88,7 +103,8 @@ def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
     names = [name, *parents]
     keys = [(_pk(each), _CLAIM) for each in names]
     items = {item["pk"]: item for item in _config.get_all(keys, consistent=True)}
-    if items.get(_pk(name), {}).get("holder") == account_id:
+    own = items.get(_pk(name))
+    if own and own.get("holder") == account_id:
         text = f"Domain '{name}' is already registered"
         return resource_conflict(text)
     if any(item.get("blocked") for item in items.values()):
@@ -141,7 +157,9 @@ def is_blocked(name: str, parents: Sequence[str]) -> bool:
 
 def accounts_within(name: str) -> set[int]:
     """Return the accounts that hold ``name`` or a name below it."""
-    claim: Item = _config.get(_pk(name), _CLAIM) or {}
+    claim = _config.get(_pk(name), _CLAIM)
+    if claim is None:
+        return set()
     holders = {int(key.removeprefix(_COUNT)) for key, n in claim.items() if _is_count(key) and n}
     return holders | ({claim["holder"]} if "holder" in claim else set())
 

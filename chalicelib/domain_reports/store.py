@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from chalicelib.core import clock, compact_json, compression
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.settings import settings
 from chalicelib.domain_reports.model import DMARC, TLS, DmarcRow, Period, TlsRow
 
@@ -28,7 +28,21 @@ MOST_ROWS_READ = 200_000
 _MOST_BYTES = 300_000
 """Bytes of rows in an item: DynamoDB takes 400 KB."""
 
-_messages = Table("messages")
+
+class DomainReportItem(Keyed):
+    """A report about a domain; the sort key has the rest of ``DomainReport``."""
+
+    report_id: str
+    organization: str
+    #: The start of its period, in seconds
+    start: int
+    #: The values of each row, as compressed JSON
+    rows: bytes
+    policy: dict[str, str]
+    expires: int
+
+
+_messages: Table[DomainReportItem] = Table("messages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +122,7 @@ def _packed(rows: Sequence[DmarcRow] | Sequence[TlsRow]) -> bytes:
     return packed if len(packed) <= _MOST_BYTES else _packed(rows[: len(rows) // 2])
 
 
-def _from_item(item: Item) -> DomainReport:
+def _from_item(item: DomainReportItem) -> DomainReport:
     kind, end, reporter, _ = item["sk"].split("#")
     rows = compact_json.loads(compression.decompress(bytes(item["rows"])))
     return DomainReport(

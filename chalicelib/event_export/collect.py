@@ -6,11 +6,12 @@ Recording calls this. It costs nothing where there are no targets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, TypedDict
+from typing import Final
 
 from chalicelib.core import queues
 from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Work
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.event_export.targets import event_types, targets
 from chalicelib.webhooks import payload
 

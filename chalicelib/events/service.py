@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import TableItem
 from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -18,7 +18,7 @@ from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import blocks, day_index, erasures, partitions
 
 
-def put_all(events: Sequence[Event], *, along: Sequence[tuple[Table, Item]] = ()) -> None:
+def put_all(events: Sequence[Event], *, along: Sequence[TableItem] = ()) -> None:
     """Store events (of any accounts) of the types that searches find; ignore the others.
 
     A hundred events of one transmission take 103 items in 5 requests. The items ``along`` are
@@ -28,13 +28,13 @@ def put_all(events: Sequence[Event], *, along: Sequence[tuple[Table, Item]] = ()
     visible = sorted((event for event in unique if not _is_hidden(event)), key=position)
     entries = list(day_index.campaign_entries(visible))
     entries += [day_index.hidden_campaign_entry(event) for event in unique if _is_hidden(event)]
-    items: list[Item] = []
+    items = [*along]
     for item, needed in blocks.place(visible):
-        items.append(item)
+        items.append((blocks.table, item))
         entries += needed
     new = day_index.unwritten(entries)
-    items += [entry.item() for entry in new]
-    dynamo.write_all([*along, *((blocks.table, item) for item in items)])
+    items += [(day_index.table, entry.item()) for entry in new]
+    dynamo.write_all(items)
     day_index.remember(new)
 
 
@@ -74,8 +74,11 @@ def erase_recipient(scope: Scope, address: str) -> int:
     own = partitions.recipient(scope.account_id, address)
     erased = {position(event): event for event in _recipient_events(scope, own)}
     entries = dict.fromkeys(day_index.erasure_entry(event) for event in erased.values())
-    blocks.table.write_all(
-        [*(entry.item() for entry in entries), *map(erasures.item, erased.values())]
+    dynamo.write_all(
+        [
+            *((day_index.table, entry.item()) for entry in entries),
+            *((erasures.table, erasures.item(event)) for event in erased.values()),
+        ]
     )
     by_partition: dict[str, list[Event]] = defaultdict(list)
     for event in erased.values():

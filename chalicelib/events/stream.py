@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
 
 from chalicelib.core import compact_json, queues
 from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received, Work
+from chalicelib.core.typed_dicts import TypedDict
 
 QUEUE = "events"
 _MOST_IN_MESSAGE = 400

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Any, NotRequired
 
 from chalicelib.core import config_cache, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.errors import bad_request
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay
@@ -33,7 +34,37 @@ HISTORY_DAYS = 60
 
 _DAY = 86_400
 
-_config = Table("config")
+
+class FleetItem(Keyed):
+    """The fleet of an account."""
+
+    #: The fields of ``IpPool``
+    pools: list[dict[str, Any]]
+    #: The fields of ``SendingIp``
+    ips: list[dict[str, Any]]
+    revision: int
+
+
+class SendingIpItem(Keyed):
+    """The account that a sending IP belongs to."""
+
+    account_id: int
+
+
+class WarmupItem(Keyed):
+    """The messages that a warming IP was allowed to send on a day."""
+
+    #: How many
+    given: int
+    #: The stage of the warm-up on that day
+    stage: int
+    account_id: NotRequired[int]
+    expires: int
+
+
+_config: Table[FleetItem] = Table("config")
+_sending_ips: Table[SendingIpItem] = Table("config")
+_warmup: Table[WarmupItem] = Table("config")
 
 
 class IpTaken(ValueError):
@@ -106,7 +137,7 @@ def change(
     return fleet
 
 
-def from_item(account_id: int, item: Item | None) -> Fleet:
+def from_item(account_id: int, item: FleetItem | None) -> Fleet:
     """Return the fleet that an item of the table holds; without an item, an empty fleet."""
     if not item:
         return Fleet(account_id)
@@ -131,7 +162,7 @@ def count_allowance(
     Returns ``None``, and adds nothing, if the sum has reached ``volume``.
     """
     try:
-        item = _config.update(
+        item = _warmup.update(
             *_allowance_key(ip.external_ip, day),
             "SET #expires = :expires, #stage = :stage, #account_id = :account ADD #given :count",
             values={
@@ -154,7 +185,7 @@ def warmup_days(account_id: int, external_ip: str) -> list[WarmupDay]:
     An account that had the IP before has its own days.
     """
     pk, _ = _allowance_key(external_ip, 0)
-    page = _config.query("#pk = :pk", {"pk": pk}, newest_first=True, limit=HISTORY_DAYS)
+    page = _warmup.query("#pk = :pk", {"pk": pk}, newest_first=True, limit=HISTORY_DAYS)
     return [
         WarmupDay(int(item["sk"]), item["stage"], item["given"])
         for item in page.items
@@ -164,7 +195,7 @@ def warmup_days(account_id: int, external_ip: str) -> list[WarmupDay]:
 
 def has_allowance(external_ip: str, day: int) -> bool:
     """Tell whether a warming IP was allowed to send anything on a day."""
-    return _config.get(*_allowance_key(external_ip, day)) is not None
+    return _warmup.get(*_allowance_key(external_ip, day)) is not None
 
 
 def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
@@ -173,7 +204,7 @@ def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
     writes = [
         *conditional,
         *(_claim(address, after.account_id) for address in new - old),
-        *(dynamo.delete(_config, *_claim_key(address)) for address in old - new),
+        *(dynamo.delete(_sending_ips, *_claim_key(address)) for address in old - new),
         *(due.addition(entry) for entry in _due_only_in(after, before)),
     ]
     try:
@@ -190,7 +221,7 @@ def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
 
 def _put(before: Fleet, after: Fleet) -> Write:
     pk, sk = key_of(after.account_id)
-    item = {
+    item: FleetItem = {
         "pk": pk,
         "sk": sk,
         "pools": [asdict(pool) for pool in after.pools],
@@ -202,8 +233,8 @@ def _put(before: Fleet, after: Fleet) -> Write:
 
 def _claim(external_ip: str, account_id: int) -> Write:
     pk, sk = _claim_key(external_ip)
-    item = {"pk": pk, "sk": sk, "account_id": account_id}
-    return dynamo.put(_config, item, condition="attribute_not_exists(#pk)")
+    item: SendingIpItem = {"pk": pk, "sk": sk, "account_id": account_id}
+    return dynamo.put(_sending_ips, item, condition="attribute_not_exists(#pk)")
 
 
 def _claim_key(external_ip: str) -> Key:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from typing import Final, TypedDict
+from typing import Final
 
 from chalicelib.core import packing
 from chalicelib.core.confined import Confined, Died
 from chalicelib.core.message_event import Event, EventFields
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.generation.chunk import (

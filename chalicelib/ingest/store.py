@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.core.message_event import Event
 from chalicelib.ingest.model import OLDEST_MS, IngestBatch
 
@@ -24,7 +24,16 @@ MOST_TOGETHER: Final = 100
 
 _HOUR_MS = 3_600_000
 
-table = Table("events")
+
+class IngestedItem(Keyed):
+    """The mark of an ingested event."""
+
+    #: The id of the batch that it came with
+    batch: str
+    expires: int
+
+
+table: Table[IngestedItem] = Table("events")
 
 
 def mark_new(batch: IngestBatch, events: Sequence[Event]) -> list[Event]:
@@ -41,14 +50,15 @@ def mark_new(batch: IngestBatch, events: Sequence[Event]) -> list[Event]:
 
 
 def _mark(batch: IngestBatch, event: Event) -> Write:
+    item: IngestedItem = {
+        "pk": f"{batch.account_id}#ingested#{event['event_id']}",
+        "sk": "batch",
+        "batch": batch.id,
+        "expires": (batch.taken_ms + OLDEST_MS + _HOUR_MS) // 1000,
+    }
     return dynamo.put(
         table,
-        {
-            "pk": f"{batch.account_id}#ingested#{event['event_id']}",
-            "sk": "batch",
-            "batch": batch.id,
-            "expires": (batch.taken_ms + OLDEST_MS + _HOUR_MS) // 1000,
-        },
+        item,
         condition="attribute_not_exists(#pk) OR #batch = :batch",
         values={"batch": batch.id},
     )

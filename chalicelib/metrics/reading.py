@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from chalicelib.core.dynamo import READ_BATCH, Item
+from chalicelib.core.dynamo import READ_BATCH
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import Level, Span
 from chalicelib.metrics.model import CAMPAIGN, DIMENSIONS, POSITION, Counts, Dimension, Values
 from chalicelib.metrics.store import counters
-from chalicelib.metrics.store.counters import ALL, tuples_of
+from chalicelib.metrics.store.counters import ALL, CounterItem, tuples_of
 
 #  Most values or campaigns of a filter that are read one by one
 MOST_VALUES: Final = 20
@@ -110,7 +110,7 @@ def _keys(filter: Filter, position: int) -> Sequence[str] | None:
 
 def _items(
     account_id: int, spans: Sequence[Span], selection: Selection, consistent: bool
-) -> Iterator[tuple[Span, Item]]:
+) -> Iterator[tuple[Span, CounterItem]]:
     if selection.combined:
         read = _combinations
     elif selection.keys is not None and _is_faster_by_key(spans, selection):
@@ -135,7 +135,7 @@ def _is_faster_by_key(spans: Sequence[Span], selection: Selection) -> bool:
 
 def _by_key(
     account_id: int, spans: Sequence[Span], selection: Selection, consistent: bool
-) -> Iterator[tuple[Span, Item]]:
+) -> Iterator[tuple[Span, CounterItem]]:
     keys = {
         counters.key_of(account_id, selection.name, span.level, bucket, value): span
         for span in spans
@@ -146,11 +146,15 @@ def _by_key(
         yield keys[item["pk"], item["sk"]], item
 
 
-def _all_values(pk: str, span: Span, selection: Selection, consistent: bool) -> Iterator[Item]:
+def _all_values(
+    pk: str, span: Span, selection: Selection, consistent: bool
+) -> Iterator[CounterItem]:
     yield from counters.read_range(pk, counters.bucket_range(span), consistent=consistent)
 
 
-def _combinations(pk: str, span: Span, selection: Selection, consistent: bool) -> Iterator[Item]:
+def _combinations(
+    pk: str, span: Span, selection: Selection, consistent: bool
+) -> Iterator[CounterItem]:
     if selection.keys is None or len(selection.keys) > MOST_VALUES:
         yield from counters.read_partition(pk, consistent=consistent)
         return
@@ -164,7 +168,7 @@ def _periods(span: Span, selection: Selection) -> range:
     return range(span.first // length, (span.end - 1) // length + 1)
 
 
-def _row(item: Item, level: Level, bucket: int, selection: Selection) -> Row:
+def _row(item: CounterItem, level: Level, bucket: int, selection: Selection) -> Row:
     values, label = _NO_VALUES, ""
     if selection.combined:
         parts = json.loads(item["label"])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from pydantic_core import to_json
 
 from chalicelib.core.json_types import Json
+from chalicelib.core.typed_dicts import TypedDict
 
 _decoder = json.JSONDecoder()
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from math import inf
 
 from chalicelib.core import caches, clock
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import TableItem
 from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.delivery.reports import Reports
@@ -52,7 +52,7 @@ class LoneReports(Reports):
     def __init__(self) -> None:
         self._stored_ids: frozenset[str] = frozenset()
 
-    def store(self, events: Sequence[Event], record: tuple[Table, Item]) -> bool:
+    def store(self, events: Sequence[Event], record: TableItem) -> bool:
         """Store the record of an outcome and its events in one request; ``False`` if that fails."""
         try:
             service.put_all(events, along=[record])

@@ -18,10 +18,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.core import clock, dynamo, message_keys
-from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table, Write
 from chalicelib.core.message_event import Event
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
@@ -35,7 +35,31 @@ from chalicelib.recording.deduplication import (
     subject,
 )
 
-table = Table("messages")
+
+class DeduplicationItem(Keyed):
+    """A deduplication record: the fields of ``DeduplicationRecord``."""
+
+    #: The record's revision
+    version: int
+    #: The digests of events that were recorded, one behind the other
+    known: bytes
+    #: Compressed JSON
+    marks: NotRequired[bytes]
+    #: Compressed JSON
+    routes: NotRequired[bytes]
+    expires: int
+
+
+class FirstEventItem(Keyed):
+    """The first event of those that a message has once."""
+
+    #: Its time, in ms
+    at: int
+    expires: int
+
+
+table: Table[DeduplicationItem] = Table("messages")
+_first_events: Table[FirstEventItem] = Table("messages")
 
 
 def key_of(event: Event) -> Key:
@@ -49,20 +73,20 @@ def key_of(event: Event) -> Key:
 
 def time_of_first(event: Event) -> int:
     """Return the time of the first event with this id, which is its own time if there was none."""
-    item: Item = {
+    item: FirstEventItem = {
         "pk": f"transmission#{event['transmission_id']}",
         "sk": f"reported#{event['event_id']}",
         "at": event["timestamp"],
         "expires": int(clock.now()) + settings().messages_retention,
     }
     try:
-        table.create(item)
+        _first_events.create(item)
     except ConditionFailed as conflict:
-        return int((conflict.item or item)["at"])
+        item = conflict.item or item
     return int(item["at"])
 
 
-def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
+def read_now(keys: Iterable[Key]) -> dict[Key, DeduplicationItem]:
     """Read items of the table consistently."""
     items = table.get_all(dict.fromkeys(keys), consistent=True)
     return {(item["pk"], item["sk"]): item for item in items}
@@ -78,20 +102,21 @@ def read(keys: Iterable[Key], read: Read = read_now) -> dict[Key, DeduplicationR
 def write(record: DeduplicationRecord) -> Write:
     """Return the action that stores a record if it is still as it was read."""
     pk, sk = record.key
-    item: Item = {
+    item: DeduplicationItem = {
         "pk": pk,
         "sk": sk,
         "version": record.revision + 1,
         "known": b"".join(list(record.digests)[-MOST_EVENTS:]),
         "expires": int(clock.now()) + settings().messages_retention,
     }
-    for name, value in (("marks", record.marks), ("routes", record.routes)):
-        if value:
-            item[name] = zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 6)
+    if record.marks:
+        item["marks"] = _compressed(record.marks)
+    if record.routes:
+        item["routes"] = _compressed(record.routes)
     return dynamo.put(table, item, **dynamo.if_unchanged("version", record.revision or None))
 
 
-def _from_item(item: Item) -> DeduplicationRecord:
+def _from_item(item: DeduplicationItem) -> DeduplicationRecord:
     digests = item["known"]
     return DeduplicationRecord(
         (item["pk"], item["sk"]),
@@ -100,6 +125,10 @@ def _from_item(item: Item) -> DeduplicationRecord:
         _decompressed(item.get("marks")),
         _decompressed(item.get("routes")),
     )
+
+
+def _compressed(value: object) -> bytes:
+    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 6)
 
 
 def _decompressed(data: bytes | None) -> Any:

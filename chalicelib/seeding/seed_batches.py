@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Final, NotRequired, TypedDict
+from typing import Final, NotRequired
 
 from chalicelib.core import clock, due, queues
 from chalicelib.core.due import Due
 from chalicelib.core.queues import Work
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.seeding.model import SeedSend
 from chalicelib.seeding.store import seed_sends
 from chalicelib.seeding.store.seed_sends import CONCERN, due_entry

@@ -20,14 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NotRequired, cast
 
 from chalicelib.core import config_cache, defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Table, TransactionFailed, Write
-from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.dynamo import Attributes, Table, TransactionFailed, Write, attributes_of
+from chalicelib.core.owner_keys import (
+    OwnedKeys,
+    account_partition,
+    owned_items,
+    owner_digits,
+    owner_prefix,
+)
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.domain_claims import store as claims
@@ -36,7 +42,45 @@ from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingD
 CONCERN = "sending-domains"
 BOUNCE = "bounce-domain"
 
-_config = Table("config")
+
+class TokenFields(Attributes):
+    """The fields of a ``MailedToken``."""
+
+    digest: str
+    #: In seconds
+    expires: float
+    #: Version 0.1.0 did not write it
+    local_part: NotRequired[str]
+
+
+class SendingDomainItem(OwnedKeys):
+    """A sending domain: the fields of ``SendingDomain``."""
+
+    domain: str
+    account_id: int
+    #: In seconds
+    created: float
+    #: The fields of ``DomainStatus``
+    status: dict[str, Any]
+    #: The fields of ``DkimKey``
+    dkim: dict[str, Any] | None
+    subaccount_id: int | None
+    tracking_domain: str
+    shared_with_subaccounts: bool
+    is_default_bounce_domain: bool
+    delegated: bool
+    #: By kind of mailbox
+    tokens: dict[str, TokenFields]
+    #: In seconds, 0 for a verified domain
+    unverified_since: float
+    #: When its next check is due, 0 for never
+    check_ms: int
+    revision: int
+    #: The registered domains above it
+    parents: list[str]
+
+
+_config: Table[SendingDomainItem] = Table("config")
 _FIELDS = tuple(SendingDomain.__slots__)
 
 
@@ -217,18 +261,19 @@ def _pk(name: str) -> str:
     return f"domain#{name}"
 
 
-def _to_item(domain: SendingDomain) -> dict[str, Any]:
-    return asdict(domain) | {
+def _to_item(domain: SendingDomain) -> SendingDomainItem:
+    keys: OwnedKeys = {
         "pk": _pk(domain.domain),
         "sk": "domain",
         "owner": account_partition(domain.account_id, "domains"),
         "owner_key": f"{owner_digits(domain.subaccount_id)}#{domain.domain}",
     }
+    return cast(SendingDomainItem, {**asdict(domain), **keys})
 
 
-def from_item(item: dict[str, Any]) -> SendingDomain:
+def from_item(item: SendingDomainItem) -> SendingDomain:
     """Return the domain in an item of the table."""
-    fields = {name: item[name] for name in _FIELDS if name in item}
+    fields = attributes_of(item, _FIELDS)
     return SendingDomain(
         **fields
         | {

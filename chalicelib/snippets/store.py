@@ -17,13 +17,13 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.dynamo import Key, Keyed, Table, Write
 from chalicelib.core.owned_records import OwnedRecords
+from chalicelib.core.owner_keys import OwnedKeys
 from chalicelib.core.resource_ids import is_id
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
@@ -31,7 +31,35 @@ from chalicelib.snippets.model import Snippet
 if TYPE_CHECKING:
     from chalicelib.template_language import SnippetSource
 
-_config = Table("config")
+
+class SnippetFields(Keyed):
+    """The fields of a ``Snippet`` that its summary has too."""
+
+    account_id: int
+    subaccount_id: int | None
+    id: str
+    name: str
+    shared: bool
+    created_ms: int
+    updated_ms: int
+    revision: str
+
+
+class SnippetItem(SnippetFields):
+    """A snippet with its content."""
+
+    #: The content, as compressed JSON
+    body: bytes
+    #: The data of its previews, as compressed JSON
+    preview: NotRequired[bytes]
+
+
+class SnippetSummaryItem(SnippetFields, OwnedKeys):
+    """A snippet without its content."""
+
+
+_config: Table[SnippetItem] = Table("config")
+_summary_table: Table[SnippetSummaryItem] = Table("config")
 
 _CACHED = 64
 
@@ -66,7 +94,7 @@ def delete(owner: Scope, snippet_id: str) -> bool:
         return False
     key = owner.account_id, owner.owner, snippet_id
     record = dynamo.delete(_config, *_snippets.key(*key), condition="attribute_exists(#pk)")
-    return dynamo.try_transact([record, dynamo.delete(_config, *_summaries.key(*key))])
+    return dynamo.try_transact([record, dynamo.delete(_summary_table, *_summaries.key(*key))])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:
@@ -110,28 +138,53 @@ def _replace(old: Snippet, new: Snippet) -> None:
 
 
 def _writes(snippet: Snippet, **conditions: Any) -> list[Write]:
-    fields = asdict(snippet)
-    packed = {"body": _pack(fields.pop("content"))}
-    if data := fields.pop("preview_data"):
-        packed["preview"] = _pack(data)
-    pk, sk = _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id)
-    record = fields | {"pk": pk, "sk": sk} | packed
-    summary = fields | _summaries.keys_of(snippet)
-    return [dynamo.put(_config, record, **conditions), dynamo.put(_config, summary)]
+    fields = _fields(snippet, _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id))
+    record = cast(SnippetItem, {**fields, "body": _pack(snippet.content)})
+    if snippet.preview_data:
+        record["preview"] = _pack(snippet.preview_data)
+    keys = _summaries.keys_of(snippet)
+    summary: SnippetSummaryItem = {**_fields(snippet, (keys["pk"], keys["sk"])), **keys}
+    return [dynamo.put(_config, record, **conditions), dynamo.put(_summary_table, summary)]
 
 
-def _from_item(item: Item) -> Snippet:
+def _fields(snippet: Snippet, key: Key) -> SnippetFields:
+    pk, sk = key
+    return {
+        "pk": pk,
+        "sk": sk,
+        "account_id": snippet.account_id,
+        "subaccount_id": snippet.subaccount_id,
+        "id": snippet.id,
+        "name": snippet.name,
+        "shared": snippet.shared,
+        "created_ms": snippet.created_ms,
+        "updated_ms": snippet.updated_ms,
+        "revision": snippet.revision,
+    }
+
+
+def _from_item(item: SnippetItem) -> Snippet:
+    return _snippet(item, _unpack(item["body"]), _unpack(item.get("preview")))
+
+
+def _from_summary(item: SnippetSummaryItem) -> Snippet:
+    return _snippet(item, {}, {})
+
+
+def _snippet(
+    item: SnippetFields, content: Mapping[str, str], preview_data: Mapping[str, Any]
+) -> Snippet:
     return Snippet(
         account_id=item["account_id"],
         subaccount_id=item["subaccount_id"],
         id=item["id"],
         name=item["name"],
         shared=item["shared"],
-        content=_unpack(item.get("body")),
+        content=content,
         created_ms=item["created_ms"],
         updated_ms=item["updated_ms"],
         revision=item["revision"],
-        preview_data=_unpack(item.get("preview")),
+        preview_data=preview_data,
     )
 
 
@@ -144,7 +197,7 @@ def _unpack(data: bytes | None) -> dict[str, Any]:
 
 
 _snippets = OwnedRecords("snippet", "snippet", _from_item)
-_summaries = OwnedRecords("snippet", "summary", _from_item)
+_summaries = OwnedRecords("snippet", "summary", _from_summary)
 
 get = _snippets.get
 in_scope = _summaries.in_scope

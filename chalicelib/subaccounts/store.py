@@ -19,17 +19,50 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NotRequired, cast
 
 from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.subaccounts.entries import ALL, ORDERS, STORED_ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
 
-_config = Table("config")
+
+class SubaccountItem(Keyed):
+    """A subaccount, or its entry in a list: the fields of ``Subaccount``."""
+
+    id: int
+    account_id: int
+    name: str
+    #: In seconds
+    created: float
+    #: In seconds
+    updated: float
+    status: str
+    ip_pool: str
+    options: dict[str, bool]
+    #: The revision
+    version: int
+    #: Version 0.1.0 did not write it
+    compliance_status: NotRequired[str]
+
+
+class SubaccountCountsItem(Keyed):
+    """How many subaccounts each list of an account has, as ``<kind>_<value>``."""
+
+
+class LastSubaccountItem(Keyed):
+    """The last id of a subaccount that was drawn."""
+
+    last: int
+
+
+_config: Table[SubaccountItem] = Table("config")
+_count_table: Table[SubaccountCountsItem] = Table("config")
+_last_id: Table[LastSubaccountItem] = Table("config")
 # Field of a subaccount → attribute of an item
 _ATTRIBUTES = {name: name for name in Subaccount.__slots__} | {"revision": "version"}
 
@@ -75,13 +108,13 @@ def in_list(
 
 def count(account_id: int, which: List = ALL) -> int:
     """Return how many subaccounts a list of the account has."""
-    counts = _config.get(*_counts(account_id))
+    counts: Mapping[str, Any] | None = _count_table.get(*_counts(account_id))
     return counts.get(_count_name(which), 0) if counts else 0
 
 
 def draw_id() -> int:
     """Draw the id of a new subaccount."""
-    counter = _config.update("counter#subaccounts", "counter", "ADD #last :one", values={"one": 1})
+    counter = _last_id.update("counter#subaccounts", "counter", "ADD #last :one", values={"one": 1})
     return int(counter["last"])
 
 
@@ -113,12 +146,13 @@ def change(
     return dynamo.update_record(lambda: get(account_id, subaccount_id), next_revision, write)
 
 
-def from_item(item: Item) -> Subaccount:
+def from_item(item: SubaccountItem) -> Subaccount:
     """Return the subaccount that an item of the table holds.
 
     Items of version 0.1.0 have no ``compliance_status`` (stays: subaccounts are not rewritten).
     """
-    fields = {name: item[key] for name, key in _ATTRIBUTES.items() if key in item}
+    attributes: Mapping[str, Any] = item
+    fields = {name: attributes[at] for name, at in _ATTRIBUTES.items() if at in attributes}
     return Subaccount(**fields)
 
 
@@ -132,22 +166,26 @@ def _replace(before: Subaccount, after: Subaccount, also: Sequence[Write]) -> No
         config_cache.forget(key_of(after.id))
 
 
-def _to_item(subaccount: Subaccount) -> Item:
+def _to_item(subaccount: Subaccount) -> SubaccountItem:
     pk, sk = key_of(subaccount.id)
-    return {"pk": pk, "sk": sk} | _fields(subaccount)
+    return _item(pk, sk, _fields(subaccount))
 
 
-def _entries(subaccount: Subaccount) -> dict[Key, Item]:
+def _entries(subaccount: Subaccount) -> dict[Key, SubaccountItem]:
     keys = [
         (_list_key(subaccount.account_id, which, order), position(subaccount, order))
         for which in lists_of(subaccount)
         for order in STORED_ORDERS
     ]
     fields = _fields(subaccount)
-    return {(pk, sk): {"pk": pk, "sk": sk} | fields for pk, sk in keys}
+    return {(pk, sk): _item(pk, sk, fields) for pk, sk in keys}
 
 
-def _fields(subaccount: Subaccount) -> Item:
+def _item(pk: str, sk: str, fields: dict[str, Any]) -> SubaccountItem:
+    return cast(SubaccountItem, {"pk": pk, "sk": sk} | fields)
+
+
+def _fields(subaccount: Subaccount) -> dict[str, Any]:
     return {attribute: getattr(subaccount, name) for name, attribute in _ATTRIBUTES.items()}
 
 
@@ -168,7 +206,7 @@ def _move_counts(before: Subaccount | None, after: Subaccount) -> list[Write]:
     if not differences:
         return []
     expression = "ADD " + ", ".join(f"#{name} :{name}" for name in differences)
-    return [dynamo.update(_config, *_counts(after.account_id), expression, values=differences)]
+    return [dynamo.update(_count_table, *_counts(after.account_id), expression, values=differences)]
 
 
 def _count_name(which: List) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
-from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
+from chalicelib.core.dynamo import WriteConflict, retry_conflicts
 from chalicelib.core.errors import NotFound, not_permitted
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression.model import COMPLIANCE, SuppressionEntry
 from chalicelib.suppression.store.changes import Changes
-from chalicelib.suppression.store.items import Key, read_recipient, to_entry
+from chalicelib.suppression.store.items import Key, SuppressionItem, read_recipient, to_entry
 from chalicelib.suppression.store.lookup_items import lookup_key_for, without_entry, without_list
 
 
@@ -82,7 +82,7 @@ def _remove(
     return retry_conflicts(attempt)
 
 
-def _apply(changes: Changes, items: dict[Key, Item], keys: Iterable[Key]) -> int:
+def _apply(changes: Changes, items: dict[Key, SuppressionItem], keys: Iterable[Key]) -> int:
     """Remove the entries at ``keys``; return how many of them others changed in between."""
     for key in keys:
         lookup_key = lookup_key_for(key)

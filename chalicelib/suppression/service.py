@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
+from chalicelib.core.dynamo import WriteConflict, retry_conflicts
 from chalicelib.core.errors import ApiError, bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
@@ -24,14 +24,14 @@ from chalicelib.suppression.model import (
 from chalicelib.suppression.request import joined_names
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.changes import Changes
-from chalicelib.suppression.store.items import Key, key_of, read, to_entry, to_item
+from chalicelib.suppression.store.items import Key, SuppressionItem, key_of, read, to_entry, to_item
 from chalicelib.suppression.store.lookup_items import list_at, lists_of, lookup_key_for, with_list
 
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000
 _REFUSAL: Final = "Recipient could not be updated - Compliance"
 
-Items = Mapping[Key, Item]
+Items = Mapping[Key, SuppressionItem]
 Entries = Mapping[Key, SuppressionEntry]
 #: returns the entry to write, from the present one (if any) and the new one; ``None`` for no write
 Rule = Callable[[SuppressionEntry | None, SuppressionEntry], SuppressionEntry | None]
@@ -166,7 +166,7 @@ def _write(
 
 
 def _apply(
-    changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule
+    changes: Changes, items: dict[Key, SuppressionItem], entries: Entries, rule: Rule
 ) -> list[SuppressionEntry]:
     """Write entries on top of ``items``; return those that the rule does not write."""
     unwritten: list[SuppressionEntry] = []

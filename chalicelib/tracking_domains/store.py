@@ -17,14 +17,28 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import NotRequired, cast
 
 from chalicelib.core import clock, config_cache, defaults, dynamo
 from chalicelib.core.domain_names import normalize
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.dynamo import (
+    Attributes,
+    ConditionFailed,
+    Key,
+    Keyed,
+    Table,
+    Write,
+    attributes_of,
+)
+from chalicelib.core.owner_keys import (
+    OwnedKeys,
+    account_partition,
+    owned_items,
+    owner_digits,
+    owner_prefix,
+)
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.tracking_domains.model import Owner, TrackingDomain
@@ -33,7 +47,39 @@ KIND = "tracking-domain"
 #: How long the owner of a deleted domain is kept: a day longer than tracking tokens live
 FORMER_SECONDS = 366 * 86_400
 
-_config = Table("config")
+
+class TrackingDomainItem(OwnedKeys):
+    """A tracking domain: the fields of ``TrackingDomain``."""
+
+    domain: str
+    account_id: int
+    subaccount_id: int | None
+    #: In seconds
+    created: float
+    secure: bool
+    default: bool
+    cname_status: str
+    compliance_status: str
+    revision: int
+
+
+class FormerOwner(Attributes):
+    """An owner of a domain that was deleted."""
+
+    account_id: int
+    subaccount_id: int | None
+    #: When its links work no longer, in seconds
+    expires: int
+
+
+class FormerOwnersItem(FormerOwner, Keyed):
+    """The owners that a name had until it was deleted: the latest one, and the others."""
+
+    earlier: NotRequired[list[FormerOwner]]
+
+
+_config: Table[TrackingDomainItem] = Table("config")
+_former: Table[FormerOwnersItem] = Table("config")
 _FIELDS = tuple(TrackingDomain.__slots__)
 
 
@@ -46,7 +92,8 @@ def get(domain: str) -> TrackingDomain | None:
 
 def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, TrackingDomain]:
     """Return those of the domains that exist, by name."""
-    items = read([(_pk(name), "domain") for name in map(normalize, domains) if name])
+    keys = [(_pk(name), "domain") for name in map(normalize, domains) if name]
+    items: Mapping[Key, TrackingDomainItem] = read(keys)
     return {item["domain"]: _from_item(item) for item in items.values()}
 
 
@@ -57,7 +104,8 @@ def link_owners(name: str) -> list[Owner]:
     """
     key, former_key = (_pk(name), "domain"), (_pk(name), "former")
     items = config_cache.read([], maybe=[key, former_key])
-    owners = [Owner(items[key]["account_id"], items[key]["subaccount_id"])] if key in items else []
+    item: TrackingDomainItem | None = items.get(key)
+    owners = [Owner(item["account_id"], item["subaccount_id"])] if item else []
     former = _former_owners(items.get(former_key))
     accounts = {each.account_id for each in (*owners, *former)}
     return owners + former if len(accounts) == 1 else owners
@@ -125,7 +173,7 @@ def delete(
             **dynamo.if_unchanged("revision", before.revision),
         )
         former_key = (_pk(before.domain), "former")
-        former = _with_owner_of(before, _config.get(*former_key))
+        former = _with_owner_of(before, _former.get(*former_key))
         defaults_cleared = _default_writes(before, replace(before, default=False))
         dynamo.transact([deletion, former, *defaults_cleared])
         config_cache.forget((_pk(before.domain), "domain"), former_key)
@@ -159,36 +207,42 @@ def _default_writes(before: TrackingDomain, after: TrackingDomain) -> list[Write
     return writes
 
 
-def _with_owner_of(domain: TrackingDomain, former: Item | None) -> Write:
+def _with_owner_of(domain: TrackingDomain, former: FormerOwnersItem | None) -> Write:
     """Return the write that keeps whose a deleted domain was, as long as links of its mail work.
 
     ``former`` is the present item. Owners of another account do not stay in it: their links have
     not worked since this account registered the name. Its own attributes are those of the latest
     owner, and ``earlier`` has the others.
     """
-    owner = {
-        "account_id": domain.account_id,
-        "subaccount_id": domain.subaccount_id,
-        "expires": int(clock.now()) + FORMER_SECONDS,
-    }
     earlier = [
         each
         for each in _former_items(former)
         if each["account_id"] == domain.account_id and each["subaccount_id"] != domain.subaccount_id
     ]
-    keys = {"pk": _pk(domain.domain), "sk": "former"}
-    return dynamo.put(_config, keys | owner | {"earlier": earlier})
+    item: FormerOwnersItem = {
+        "pk": _pk(domain.domain),
+        "sk": "former",
+        "account_id": domain.account_id,
+        "subaccount_id": domain.subaccount_id,
+        "expires": int(clock.now()) + FORMER_SECONDS,
+        "earlier": earlier,
+    }
+    return dynamo.put(_former, item)
 
 
-def _former_owners(item: Item | None) -> list[Owner]:
+def _former_owners(item: FormerOwnersItem | None) -> list[Owner]:
     return [Owner(each["account_id"], each["subaccount_id"]) for each in _former_items(item)]
 
 
-def _former_items(item: Item | None) -> list[Item]:
+def _former_items(item: FormerOwnersItem | None) -> list[FormerOwner]:
     """Return the former owners whose year is not over, the latest one first."""
     if item is None:
         return []
-    latest = {name: item[name] for name in ("account_id", "subaccount_id", "expires")}
+    latest: FormerOwner = {
+        "account_id": item["account_id"],
+        "subaccount_id": item["subaccount_id"],
+        "expires": item["expires"],
+    }
     owners = [latest, *item.get("earlier", [])]
     return [each for each in owners if each["expires"] > clock.now()]
 
@@ -197,14 +251,15 @@ def _pk(name: str) -> str:
     return f"tracking-domain#{name}"
 
 
-def _to_item(domain: TrackingDomain) -> dict[str, Any]:
-    return asdict(domain) | {
+def _to_item(domain: TrackingDomain) -> TrackingDomainItem:
+    keys: OwnedKeys = {
         "pk": _pk(domain.domain),
         "sk": "domain",
         "owner": account_partition(domain.account_id, "tracking-domains"),
         "owner_key": f"{owner_digits(domain.subaccount_id)}#{domain.domain}",
     }
+    return cast(TrackingDomainItem, {**asdict(domain), **keys})
 
 
-def _from_item(item: dict[str, Any]) -> TrackingDomain:
-    return TrackingDomain(**{name: item[name] for name in _FIELDS if name in item})
+def _from_item(item: TrackingDomainItem) -> TrackingDomain:
+    return TrackingDomain(**attributes_of(item, _FIELDS))

@@ -7,12 +7,13 @@ options in force. Only a scheduled transmission is resolved later, when it start
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from chalicelib.core import packing
 from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.recipient_lists.stored_form import StoredRecipient
 
 #: The longest time from now to the start of a scheduled transmission (spec 8)

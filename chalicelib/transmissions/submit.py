@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, due, packing, queues
@@ -29,6 +29,7 @@ from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.recipient_lists.stored_form import join
 from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import Recipients

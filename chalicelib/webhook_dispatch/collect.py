@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Final, TypedDict
+from typing import Final
 
 from chalicelib.core import clock, packing, queues
 from chalicelib.core.message_event import Event
 from chalicelib.core.queues import Received, Work
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.webhooks import lookup, payload
 from chalicelib.webhooks.model import Webhook
 

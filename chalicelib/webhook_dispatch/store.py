@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chalicelib.core import config_cache
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import AnyItem, Table
 from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.store import batches, circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
 
-_table = Table("webhooks")
+_table: Table[AnyItem] = Table("webhooks")
 
 
 @dataclass(frozen=True, slots=True)

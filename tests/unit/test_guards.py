@@ -331,7 +331,7 @@ def test_every_citation_names_a_statement_of_the_specification() -> None:
 NAMING_JSON = {
     "chalicelib.core.json_types",
     "postfinch.json_types",
-    "chalicelib.core.dynamo.codec",
+    "chalicelib.core.dynamo.items",
 }
 
 

@@ -32,14 +32,29 @@ def bound_names(node: ast.AST) -> list[str]:
     return []
 
 
+def is_item(node: ast.ClassDef) -> bool:
+    """Tell whether a class declares an item or a part of one (``core.dynamo.items``)."""
+    return bool({ast.unparse(base) for base in node.bases} & {"Attributes", "Keyed", "OwnedKeys"})
+
+
 def banned_names(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of each banned name that ``source`` introduces.
 
-    ``left`` is the name of an operand, and allowed, in a module that has a ``right`` as well.
+    ``left`` is the name of an operand, and allowed, in a module that has a ``right`` as well. The
+    attributes of items are allowed too: they are stored under these names.
     """
+    module = ast.parse(source)
+    stored_names = {
+        attribute.target
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef) and is_item(node)
+        for attribute in node.body
+        if isinstance(attribute, ast.AnnAssign)
+    }
     bindings = [
         (getattr(node, "lineno", 0), name)
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(module)
+        if node not in stored_names
         for name in bound_names(node)
     ]
     has_right = any(name.lstrip("_") == "right" for _, name in bindings)
@@ -88,3 +103,9 @@ with open("x") as taken: pass
 def test_left_is_allowed_next_to_right() -> None:
     assert list(banned_names("def add(left, right): pass")) == []
     assert list(banned_names("def rest(left): pass")) == [(1, "left")]
+
+
+def test_the_attributes_of_items_are_allowed() -> None:
+    source = "class CounterItem({}):\n    left: int"
+    assert list(banned_names(source.format("Fields, Keyed"))) == []
+    assert list(banned_names(source.format("NamedTuple"))) == [(2, "left")]

@@ -16,13 +16,13 @@ none, so counting a message again changes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, NotRequired
 
 from chalicelib.ab_tests.model import AbTest, Counts
 from chalicelib.ab_tests.store import versions
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import Key, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
 
 _EFFECTS = {
@@ -33,8 +33,24 @@ _EFFECTS = {
 }
 _MOST_AT_ONCE = 70  # with the counts of 21 templates below the 100 actions of a transaction
 
-_config = Table("config")
-_messages = Table("messages")
+
+class TemplateCountsItem(Keyed):
+    """The counts of one template of a version: the fields of ``Counts``."""
+
+    accepted: NotRequired[int]
+    clicked: NotRequired[int]
+    opened: NotRequired[int]
+    expires: int
+
+
+class CountedMessageItem(Keyed):
+    """A message that was counted, for one kind of engagement."""
+
+    expires: int
+
+
+_config: Table[TemplateCountsItem] = Table("config")
+_messages: Table[CountedMessageItem] = Table("messages")
 
 
 class TestVersion(NamedTuple):
@@ -74,7 +90,7 @@ def of_tests(tests: Sequence[AbTest]) -> list[dict[str, Counts]]:
     items_by_key = {(item["pk"], item["sk"]): item for item in items}
     return [
         {
-            share.template_id: _from_item(items_by_key.get(key, {}))
+            share.template_id: _from_item(items_by_key.get(key))
             for share, key in zip(test.shares, keys, strict=True)
         }
         for test, keys in zip(tests, test_keys, strict=True)
@@ -84,7 +100,7 @@ def of_tests(tests: Sequence[AbTest]) -> list[dict[str, Counts]]:
 def _mark(version: TestVersion, engagement: Engagement) -> Write:
     account_id, test_id, number = version
     pk = f"ab_test#{account_id}#{test_id}#{number}#{engagement.message_id}"
-    item = {"pk": pk, "sk": engagement.kind, "expires": _expiry()}
+    item: CountedMessageItem = {"pk": pk, "sk": engagement.kind, "expires": _expiry()}
     return dynamo.put(_messages, item, condition="attribute_not_exists(#pk)")
 
 
@@ -115,8 +131,10 @@ def _version(test: AbTest) -> TestVersion:
     return TestVersion(test.account_id, test.id, test.version)
 
 
-def _from_item(item: Mapping[str, Any]) -> Counts:
-    return Counts(**{name: item.get(name, 0) for name in Counts.__slots__})
+def _from_item(item: TemplateCountsItem | None) -> Counts:
+    if item is None:
+        return Counts()
+    return Counts(item.get("accepted", 0), item.get("clicked", 0), item.get("opened", 0))
 
 
 def _expiry() -> int:

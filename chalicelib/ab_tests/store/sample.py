@@ -20,17 +20,36 @@ A message that is refused after all gives its place back, in one transaction as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
 from chalicelib.ab_tests.store import versions
 from chalicelib.core import clock, due, dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
 
-_config = Table("config")
-_messages = Table("messages")
+
+class AbTestSampleItem(Keyed):
+    """The places of a version's sample; ``taken_<n>`` counts those of its n-th template."""
+
+    #: Places that remain
+    left: int
+    #: All places
+    whole: int
+    expires: int
+
+
+class SampledMessageItem(Keyed):
+    """A message that took a place, and its template."""
+
+    template_id: str
+    expires: int
+
+
+_config: Table[AbTestSampleItem] = Table("config")
+_messages: Table[SampledMessageItem] = Table("messages")
 
 
 def begin(test: AbTest, *, again: bool = False) -> list[Write]:
@@ -43,9 +62,15 @@ def begin(test: AbTest, *, again: bool = False) -> list[Write]:
     pk, sk = _key(test)
     places = {f"taken_{i}": 0 for i in range(len(test.shares))}
     expires = test.completes_ms // 1000 + settings().messages_retention
-    item = {"pk": pk, "sk": sk, "left": test.sample, "whole": test.sample, "expires": expires}
+    item: AbTestSampleItem = {
+        "pk": pk,
+        "sk": sk,
+        "left": test.sample,
+        "whole": test.sample,
+        "expires": expires,
+    }
     condition = "attribute_not_exists(#whole) OR #left = #whole" if again else ""
-    return [dynamo.put(_config, item | places, condition=condition)]
+    return [dynamo.put(_config, cast(AbTestSampleItem, item | places), condition=condition)]
 
 
 def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | None:
@@ -64,8 +89,8 @@ def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | N
             if (mark := _messages.get(*_message_key(test, message_id))) is not None:
                 template_id = mark["template_id"]
                 return next(share for share in test.shares if share.template_id == template_id)
-            item = _config.get(*_key(test)) or {"left": 0}
-            if item["left"] < 1 or (last and not _goes_on(test)):
+            item = _config.get(*_key(test))
+            if item is None or item["left"] < 1 or (last and not _goes_on(test)):
                 return None
             candidates = [share for share in preferred if _has_room(test, share, item)]
             last = item["left"] == 1
@@ -99,7 +124,12 @@ def _take(test: AbTest, message_id: str, share: Share, *, last: bool) -> None:
     """Take a place; only a caller that knows it is the ``last`` one takes the last one."""
     pk, sk = _message_key(test, message_id)
     expires = int(clock.now()) + settings().messages_retention
-    mark = {"pk": pk, "sk": sk, "template_id": share.template_id, "expires": expires}
+    mark: SampledMessageItem = {
+        "pk": pk,
+        "sk": sk,
+        "template_id": share.template_id,
+        "expires": expires,
+    }
     writes = [
         _countdown(test, share, last=last),
         dynamo.put(_messages, mark, condition="attribute_not_exists(#pk)"),
@@ -144,7 +174,7 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
     ended = replace(test, sampled_ms=sampled_ms)
     ended = replace(ended, due_ms=ended.next_check_ms(clock.now_ms()))
     mark = dynamo.update(
-        _config,
+        versions.table,
         *versions.key(test),
         "SET #sampled_ms = :sampled, #due_ms = :due, #stamp = :stamp",
         values={
@@ -164,7 +194,7 @@ def _goes_on(test: AbTest) -> bool:
     return standing is not None and standing.state == SCHEDULED
 
 
-def _has_room(test: AbTest, share: Share, item: Item) -> bool:
+def _has_room(test: AbTest, share: Share, item: Mapping[str, Any]) -> bool:
     if test.audience_selection != SAMPLE_SIZE:
         return True
     return bool(item[f"taken_{test.shares.index(share)}"] < (share.sample_size or 0))

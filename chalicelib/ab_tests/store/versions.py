@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NotRequired, cast
 
 from chalicelib.ab_tests.model import AbTest, Counts, Share
 from chalicelib.core import due, dynamo
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Item, Key, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write, attributes_of
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import Scope
 
@@ -36,12 +36,51 @@ _VERSIONS = "version#"
 _PARTS = "of#"
 _MOST_AT_ONCE = 99  # older versions deleted in the transaction that deletes the latest one
 
-_config = Table("config")
+
+class AbTestItem(Keyed):
+    """A version of a test: the fields of ``AbTest``."""
+
+    #: The keys of the index, of the latest version only
+    owner: NotRequired[str]
+    owner_key: NotRequired[str]
+    account_id: int
+    subaccount_id: int | None
+    id: str
+    version: int
+    name: str
+    state: str
+    #: The fields of ``Share``
+    default_template: dict[str, Any]
+    created_ms: int
+    updated_ms: int
+    #: The fields of ``Share``
+    variants: list[dict[str, Any]]
+    metric: str | None
+    audience_selection: str | None
+    test_mode: str | None
+    start_ms: int | None
+    end_ms: int | None
+    total_sample_size: int | None
+    confidence_level: float
+    #: In hours
+    engagement_timeout: int
+    sampled_ms: int | None
+    ended_ms: int | None
+    due_ms: int | None
+    winning_template_id: str | None
+    #: By template, the fields of ``Counts``
+    counts: dict[str, dict[str, int]]
+    #: The revision
+    stamp: str
+
+
+table: Table[AbTestItem] = Table("config")
+_FIELDS = tuple(name for name in AbTest.__slots__ if name != "revision")
 
 
 def latest(account_id: int, test_id: str) -> AbTest | None:
     """Return the latest version of a test, or ``None``."""
-    page = _config.query(
+    page = table.query(
         "#pk = :pk AND begins_with(#sk, :versions)",
         {"pk": partition(account_id, test_id), "versions": _VERSIONS},
         newest_first=True,
@@ -53,14 +92,14 @@ def latest(account_id: int, test_id: str) -> AbTest | None:
 
 def version(account_id: int, test_id: str, number: int) -> AbTest | None:
     """Return one version of a test, or ``None``."""
-    item = _config.get(partition(account_id, test_id), _sort_key(number))
+    item = table.get(partition(account_id, test_id), _sort_key(number))
     return _from_item(item) if item else None
 
 
 def in_scope(scope: Scope) -> Iterator[AbTest]:
     """Yield the latest version of each test in scope, by owner and id."""
     prefix = owner_prefix(scope, "/")
-    return map(_from_item, owned_items(_config, scope.account_id, "ab_tests", prefix))
+    return map(_from_item, owned_items(table, scope.account_id, "ab_tests", prefix))
 
 
 def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
@@ -81,14 +120,14 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
 
 def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
     """Replace a version by another form of it; raises ``TransactionFailed`` if it has changed."""
-    change = dynamo.put(_config, _to_item(new), **_unchanged(old))
+    change = dynamo.put(table, _to_item(new), **_unchanged(old))
     dynamo.transact([change, *also, *_due_check(new)])
 
 
 def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
     """Store the next version of a test; raises ``TransactionFailed`` if the old one has changed."""
     step_back = dynamo.update(
-        _config,
+        table,
         *key(old),
         "REMOVE #owner, #owner_key SET #stamp = :new",
         values={"seen": old.revision, "new": dynamo.draw_revision()},
@@ -106,10 +145,10 @@ def delete(test: AbTest) -> None:
     pk, last = key(test)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
     surplus, older = older[:-_MOST_AT_ONCE], older[-_MOST_AT_ONCE:]
-    _config.write_all([], delete=[(pk, sk) for sk in surplus])
-    removals = [dynamo.delete(_config, pk, sk) for sk in older]
-    dynamo.transact([dynamo.delete(_config, pk, last, **_unchanged(test)), *removals])
-    _config.write_all([], delete=[(pk, sk) for sk in _sort_keys(pk, _PARTS)])
+    table.write_all([], delete=[(pk, sk) for sk in surplus])
+    removals = [dynamo.delete(table, pk, sk) for sk in older]
+    dynamo.transact([dynamo.delete(table, pk, last, **_unchanged(test)), *removals])
+    table.write_all([], delete=[(pk, sk) for sk in _sort_keys(pk, _PARTS)])
 
 
 def withdraw(draft: AbTest) -> None:
@@ -119,11 +158,11 @@ def withdraw(draft: AbTest) -> None:
     """
     pk, last = key(draft)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
-    writes = [dynamo.delete(_config, pk, last, **_unchanged(draft))]
+    writes = [dynamo.delete(table, pk, last, **_unchanged(draft))]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
         values = _owner_keys(draft) | {"stamp": dynamo.draw_revision()}
-        writes.append(dynamo.update(_config, pk, older[-1], change, values=values))
+        writes.append(dynamo.update(table, pk, older[-1], change, values=values))
     dynamo.transact(writes)
 
 
@@ -131,7 +170,7 @@ def delete_version(test: AbTest) -> None:
     """Delete a version that is not the latest, with the items that depend on it."""
     pk, sk = key(test)
     parts = _sort_keys(pk, part_key(test.version, ""))
-    _config.write_all([], delete=[(pk, each) for each in [sk, *parts]])
+    table.write_all([], delete=[(pk, each) for each in [sk, *parts]])
 
 
 def due_entry(test: AbTest) -> Due:
@@ -165,11 +204,11 @@ def _due_check(new: AbTest) -> list[Write]:
 
 
 def _creation(new: AbTest) -> Write:
-    return dynamo.put(_config, _to_item(new), condition="attribute_not_exists(#pk)")
+    return dynamo.put(table, _to_item(new), condition="attribute_not_exists(#pk)")
 
 
 def _sort_keys(pk: str, prefix: str) -> list[str]:
-    items = _config.query_all(
+    items = table.query_all(
         "#pk = :pk AND begins_with(#sk, :prefix)", {"pk": pk, "prefix": prefix}, consistent=True
     )
     return [item["sk"] for item in items]
@@ -186,15 +225,16 @@ def _owner_keys(test: AbTest) -> dict[str, str]:
     }
 
 
-def _to_item(test: AbTest) -> Item:
+def _to_item(test: AbTest) -> AbTestItem:
     pk, sk = key(test)
     fields = asdict(test)
     del fields["revision"]
-    return fields | {"stamp": dynamo.draw_revision(), "pk": pk, "sk": sk} | _owner_keys(test)
+    keys = {"stamp": dynamo.draw_revision(), "pk": pk, "sk": sk}
+    return cast(AbTestItem, fields | keys | _owner_keys(test))
 
 
-def _from_item(item: Item) -> AbTest:
-    fields = {name: item[name] for name in AbTest.__slots__ if name != "revision"}
+def _from_item(item: AbTestItem) -> AbTest:
+    fields = attributes_of(item, _FIELDS)
     fields["revision"] = item["stamp"]
     fields["default_template"] = Share(**item["default_template"])
     fields["variants"] = tuple(Share(**each) for each in item["variants"])

@@ -12,16 +12,48 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from typing import Any, cast
 
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import Plan
 from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table
+from chalicelib.core.owner_keys import OwnedKeys
 
-_config = Table("config")
+
+class AccountItem(OwnedKeys):
+    """An account: the fields of ``Account``; its times are seconds."""
+
+    customer_id: int
+    company_name: str
+    created: float
+    updated: float
+    country_code: str
+    status: str
+    status_reason_category: str
+    status_updated: float
+    tfa_required: bool
+    service_level: str
+    #: The fields of ``Plan``
+    subscription: dict[str, Any] | None
+    #: The fields of ``Plan``
+    pending_subscription: dict[str, Any] | None
+    #: The fields of ``Cancellation``
+    pending_cancellation: dict[str, Any] | None
+    options: dict[str, Any]
+
+
+class LastAccountItem(Keyed):
+    """The last id of an account that was drawn."""
+
+    last: int
+
+
+_config: Table[AccountItem] = Table("config")
+_last_id: Table[LastAccountItem] = Table("config")
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
 
 
@@ -69,7 +101,7 @@ def create(account: Account) -> bool:
 
 def draw_id() -> int:
     """Draw the next id; an account that was created with a chosen id may have it."""
-    counter = _config.update("counter#accounts", "counter", "ADD #last :one", values={"one": 1})
+    counter = _last_id.update("counter#accounts", "counter", "ADD #last :one", values={"one": 1})
     return int(counter["last"])
 
 
@@ -94,9 +126,10 @@ def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
     return account
 
 
-def from_item(item: Item) -> Account:
+def from_item(item: AccountItem) -> Account:
     """Return the account that an item of the table holds."""
-    fields = {name: value for name, value in item.items() if name not in _NOT_FIELDS}
+    attributes: Mapping[str, Any] = item
+    fields = {name: value for name, value in attributes.items() if name not in _NOT_FIELDS}
     for name, kind in (
         ("subscription", Plan),
         ("pending_subscription", Plan),
@@ -106,7 +139,7 @@ def from_item(item: Item) -> Account:
     return Account(**fields)
 
 
-def _to_item(account: Account) -> Item:
+def _to_item(account: Account) -> AccountItem:
     pk, sk = key_of(account.customer_id)
     keys = {"pk": pk, "sk": sk, "owner": "accounts", "owner_key": f"{account.customer_id:010d}"}
-    return keys | asdict(account)
+    return cast(AccountItem, keys | asdict(account))

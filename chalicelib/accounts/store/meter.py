@@ -37,7 +37,6 @@ from chalicelib.accounts.store.usage_items import (
     CounterChanged,
     Share,
     as_of_now,
-    config,
     counter_key,
     counter_of,
     read_counter,
@@ -45,12 +44,13 @@ from chalicelib.accounts.store.usage_items import (
     replacement,
     share_key,
     share_of,
+    share_table,
     share_write,
 )
 from chalicelib.accounts.usage_window import hour_of
 from chalicelib.core import caches, clock, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Item, TransactionFailed, Write
+from chalicelib.core.dynamo import AnyItem, TransactionFailed, Write
 
 #: Shares that an account's processes may use; as many transactions at a time do not meet
 SHARES = 256
@@ -102,7 +102,7 @@ class Meter:
 
         def attempt() -> bool:
             nonlocal reads
-            share, counter = reads or (share_of(config.get(*self._share_key)), None)
+            share, counter = reads or (share_of(share_table.get(*self._share_key)), None)
             reads = None
             fills = share is not None and not self._holds(share, recipients)
             counts = [self._take(recipients)]
@@ -135,7 +135,7 @@ class Meter:
         """Return the action that takes recipients out of the share."""
         now = clock.now()
         return dynamo.update(
-            config,
+            share_table,
             *self._share_key,
             "SET #last = :last ADD #recipients :taken",
             values={
@@ -201,7 +201,7 @@ def keys_to_read(account_id: int, account: Account | None = None) -> list[Key]:
 
 
 def allowance(
-    account: Account, keys: Sequence[Key], items: Mapping[Key, Item]
+    account: Account, keys: Sequence[Key], items: Mapping[Key, AnyItem]
 ) -> Meter | Unlimited:
     """Return the allowance of an account as of now.
 
@@ -266,7 +266,7 @@ def _take_back(account_id: int, counter: Counter, terms: str) -> bool:
         window = window.without(part, share.hour)
         writes.append(
             dynamo.update(
-                config,
+                share_table,
                 *share_key(account_id, number),
                 "ADD #recipients :change",
                 values={"change": -part, "part": part, "hour": share.hour},

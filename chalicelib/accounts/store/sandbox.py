@@ -14,10 +14,18 @@ from typing import ClassVar
 from chalicelib.accounts.usage_window import exceeded
 from chalicelib.core import dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
 
-_config = Table("config")
+
+class SandboxUsageItem(Keyed):
+    """What an account has used of its sandbox."""
+
+    #: Messages
+    used: int
+
+
+_config: Table[SandboxUsageItem] = Table("config")
 
 SANDBOX_MESSAGES = 5
 
@@ -78,7 +86,7 @@ def key_of(account_id: int) -> Key:
     return (f"usage#{account_id}#sandbox", "usage")
 
 
-def used(item: Item | None) -> int:
+def used(item: SandboxUsageItem | None) -> int:
     """Return how many sandbox messages such an item counts."""
     return item["used"] if item else 0
 

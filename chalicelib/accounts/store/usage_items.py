@@ -15,14 +15,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.accounts.usage_window import UsageWindow, hour_of
 from chalicelib.core import clock, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 
-config = Table("config")
+
+class UsageItem(Keyed):
+    """The counter of an account: the fields of ``UsageWindow`` and ``Counter``."""
+
+    #: The clock hour, in hours since the epoch
+    hour: int
+    #: Recipients of this hour
+    used: int
+    #: Recipients of the 23 hours before, newest first
+    past: list[int]
+    #: Recipients of the month's hours before
+    earlier: int
+    #: When something was last accepted, in seconds
+    last: float
+    #: The numbers of the shares that may hold recipients
+    shares: NotRequired[list[int]]
+    #: The number of the last rollup of events that was added
+    rollup: NotRequired[int]
+
+
+class UsageShareItem(Keyed):
+    """Recipients that were counted in advance: the fields of ``Share``."""
+
+    hour: int
+    recipients: int
+    terms: str
+    #: When it was last used, in seconds
+    last: float
+
+
+config: Table[UsageItem] = Table("config")
+share_table: Table[UsageShareItem] = Table("config")
 
 _OLD_COUNTERS = 16
 _EMPTY = UsageWindow()
@@ -104,7 +135,7 @@ def share_write(account_id: int, number: int, seen: Share, new: Share) -> Write:
         condition = " AND ".join(f"#{name} = :seen_{name}" for name in asdict(seen))
         values |= seen_values
     key = share_key(account_id, number)
-    return dynamo.update(config, *key, change, values=values, condition=condition)
+    return dynamo.update(share_table, *key, change, values=values, condition=condition)
 
 
 def removal(key: Key, seen: UsageWindow) -> Write:
@@ -113,7 +144,7 @@ def removal(key: Key, seen: UsageWindow) -> Write:
     return dynamo.delete(config, *key, values=values, condition=condition)
 
 
-def read_all(account_id: int, *also: Key) -> dict[Key, Item]:
+def read_all(account_id: int, *also: Key) -> dict[Key, UsageItem]:
     """Return the counter and those that accounts without limits had in version 0.1.0."""
     keys = [(f"usage#{account_id}#{number}", "usage") for number in range(_OLD_COUNTERS)]
     items = config.get_all([*keys, *also], consistent=True)
@@ -128,11 +159,11 @@ def read_counter(account_id: int) -> Counter:
 def read_shares(account_id: int, counter: Counter) -> dict[int, tuple[Share, float]]:
     """Return the shares that may hold recipients by number, each with the time of its last use."""
     numbers = {share_key(account_id, number): number for number in counter.shares or ()}
-    items = config.get_all(numbers, consistent=True)
+    items = share_table.get_all(numbers, consistent=True)
     return {numbers[item["pk"], item["sk"]]: (share_of(item), item["last"]) for item in items}
 
 
-def counter_of(item: Item | None) -> Counter:
+def counter_of(item: UsageItem | None) -> Counter:
     """Return the counter that an item holds; ``None`` is one that counted nothing."""
     if item is None:
         return Counter()
@@ -142,12 +173,12 @@ def counter_of(item: Item | None) -> Counter:
     )
 
 
-def share_of(item: Item | None) -> Share:
+def share_of(item: UsageShareItem | None) -> Share:
     """Return the share that an item holds; ``None`` is an empty one."""
     return Share(item["hour"], item["recipients"], item["terms"]) if item else Share()
 
 
-def window_of(item: Item) -> UsageWindow:
+def window_of(item: UsageItem) -> UsageWindow:
     """Return the counts that the item of a counter holds."""
     return UsageWindow(
         item["hour"], item["used"], tuple(item["past"]), item["earlier"], item["last"]

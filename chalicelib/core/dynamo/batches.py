@@ -7,14 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.core import aws
-from chalicelib.core.dynamo.codec import Item, Key, decode_item, encode_item, encode_key
+from chalicelib.core.dynamo.codec import decode_item, encode_item, encode_key
+from chalicelib.core.dynamo.items import AnyItem, Key
 from chalicelib.core.retry import Backoff
 
 READ_BATCH: Final = 100
 WRITE_BATCH: Final = 25
 
 
-def write_batches(items: Sequence[tuple[str, Item]], deletions: Sequence[tuple[str, Key]]) -> None:
+def write_batches(
+    items: Sequence[tuple[str, Mapping[str, Any]]], deletions: Sequence[tuple[str, Key]]
+) -> None:
     """Write and delete items, each with its table's full name, 25 a request, in their order."""
     requests = [(table, {"PutRequest": {"Item": encode_item(item)}}) for table, item in items]
     requests += [(table, {"DeleteRequest": {"Key": encode_key(*key)}}) for table, key in deletions]
@@ -27,7 +30,7 @@ def write_batches(items: Sequence[tuple[str, Item]], deletions: Sequence[tuple[s
 
 def read_batches(
     keys: Sequence[tuple[str, Key]], consistent: Mapping[str, bool]
-) -> Iterator[tuple[str, Item]]:
+) -> Iterator[tuple[str, AnyItem]]:
     """Yield the items that exist among ``keys``, each with its table's full name, 100 a request.
 
     The keys are named with their table; ``consistent`` says which tables are read consistently.
@@ -60,7 +63,7 @@ def _write_batch(pending: Any) -> None:
     raise aws.Overloaded(f"{tables}: writes were refused for too long")
 
 
-def _read_batch(pending: Any) -> Iterator[tuple[str, Item]]:
+def _read_batch(pending: Any) -> Iterator[tuple[str, AnyItem]]:
     for pause in backoff():
         response: Any = aws.dynamodb().batch_get_item(RequestItems=pending)
         for table, items in response["Responses"].items():

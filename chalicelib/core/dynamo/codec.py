@@ -7,15 +7,14 @@ strings go in; the same come out, with a tuple as a list and a frozen set as a s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-Item = dict[str, Any]
-#: ``pk`` and ``sk`` of an item
-Key = tuple[str, str]
+from chalicelib.core.dynamo.items import AnyItem
 
 MOST_PK_BYTES = 2048
 MOST_SK_BYTES = 1024
+
 
 _NAME = re.compile(r"#(\w+)")
 
@@ -62,9 +61,14 @@ def encode_item(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: encode(value) for name, value in item.items()}
 
 
-def decode_item(item: Mapping[str, Any]) -> Item:
-    """Return an item with plain values."""
+def decode_item(item: Mapping[str, Any]) -> AnyItem:
+    """Return an item with plain values, as a dictionary."""
     return {name: decode(value) for name, value in item.items()}
+
+
+def attributes_of(item: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those attributes that an item has among ``names``."""
+    return {name: item[name] for name in names if name in item}
 
 
 def encode_key(pk: str, sk: str) -> dict[str, Any]:

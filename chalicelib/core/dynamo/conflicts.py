@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
-from chalicelib.core.dynamo.codec import Item
+from chalicelib.core.dynamo.items import AnyItem
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.retry import Backoff
 
@@ -30,9 +30,9 @@ class WriteConflict(Exception):
 
 
 class ConditionFailed(WriteConflict):
-    """The condition of a single write failed; ``item`` is the stored item, if any."""
+    """The condition of a single write failed; ``item`` is the stored item, ``None`` without one."""
 
-    def __init__(self, item: Item | None) -> None:
+    def __init__(self, item: AnyItem) -> None:
         super().__init__("condition failed")
         self.item = item
 
@@ -90,7 +90,7 @@ def draw_revision() -> str:
     return secrets.token_hex(8)
 
 
-def if_unchanged(attribute: str, revision: float | str | None) -> dict[str, Any]:
+def if_unchanged(attribute: str, revision: float | str | bytes | None) -> dict[str, Any]:
     """Return, as keywords of a write, the condition that a record's revision is the one read.
 
     ``attribute`` is the attribute that holds the revision. ``None`` stands for a record that has

@@ -1,5 +1,7 @@
 """Read and write the items of one table as plain dictionaries.
 
+A store has a :class:`Table` for each kind of item that it keeps, with the class that declares it.
+
 A conditional write whose condition fails raises :class:`ConditionFailed`, which carries the stored
 item. In expressions, names are written ``#name`` and values ``:value``.
 """
@@ -8,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
 from chalicelib.core.dynamo.batches import read_batches, write_batches
 from chalicelib.core.dynamo.codec import (
-    Item,
-    Key,
     decode_item,
     encode_item,
     encode_key,
@@ -24,20 +24,21 @@ from chalicelib.core.dynamo.codec import (
     is_key,
 )
 from chalicelib.core.dynamo.conflicts import ConditionFailed
+from chalicelib.core.dynamo.items import AnyItem, Item, ItemT, Key
 from chalicelib.core.settings import settings
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPage:
+class ItemPage(Generic[ItemT]):
     """One page of a query: its items and where the next page starts (``None`` at the end)."""
 
-    items: list[Item]
+    items: list[ItemT]
     next_key: Item | None
     count: int = 0
 
 
-class Table:
-    """One table, by its short name (``config``, ``messages``, ...)."""
+class Table(Generic[ItemT]):
+    """The items of one kind in a table, by its short name (``config``, ``messages``, ...)."""
 
     def __init__(self, short_name: str) -> None:
         self.short_name = short_name
@@ -47,7 +48,7 @@ class Table:
         """Return the table's full name."""
         return settings().table(self.short_name)
 
-    def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
+    def get(self, pk: str, sk: str, *, consistent: bool = True) -> ItemT | None:
         """Return the item at ``pk``, ``sk``, or ``None``."""
         if not is_key(pk, sk):
             return None
@@ -57,14 +58,14 @@ class Table:
         return decode_item(response["Item"]) if "Item" in response else None
 
     def put(
-        self, item: Item, *, condition: str = "", values: Mapping[str, Any] | None = None
+        self, item: ItemT, *, condition: str = "", values: Mapping[str, Any] | None = None
     ) -> None:
         """Write ``item``; with a ``condition``, raise :class:`ConditionFailed` unless it holds."""
         arguments: dict[str, Any] = {"TableName": self.name, "Item": encode_item(item)}
         arguments |= _condition_arguments(condition, values)
         _conditional(aws.dynamodb().put_item, arguments)
 
-    def create(self, item: Item) -> None:
+    def create(self, item: ItemT) -> None:
         """Write ``item`` if nothing is at its key, else raise :class:`ConditionFailed`."""
         self.put(item, condition="attribute_not_exists(#pk)")
 
@@ -76,7 +77,7 @@ class Table:
         *,
         values: Mapping[str, Any] | None = None,
         condition: str = "",
-    ) -> Item:
+    ) -> ItemT:
         """Apply an update expression and return the updated item.
 
         Raises :class:`ConditionFailed`.
@@ -93,7 +94,7 @@ class Table:
 
     def delete(
         self, pk: str, sk: str, *, condition: str = "", values: Mapping[str, Any] | None = None
-    ) -> Item | None:
+    ) -> ItemT | None:
         """Delete an item and return it; raises :class:`ConditionFailed`."""
         arguments: dict[str, Any] = {
             "TableName": self.name,
@@ -115,7 +116,7 @@ class Table:
         start: Item | None = None,
         only_count: bool = False,
         consistent: bool = False,
-    ) -> ItemPage:
+    ) -> ItemPage[ItemT]:
         """Return one page of the items under the key condition ``key``, whose partition is ``:pk``.
 
         The partition key of an index may have any name.
@@ -145,7 +146,7 @@ class Table:
             response["Count"],
         )
 
-    def query_all(self, key: str, values: Mapping[str, Any], **options: Any) -> Iterator[Item]:
+    def query_all(self, key: str, values: Mapping[str, Any], **options: Any) -> Iterator[ItemT]:
         """Yield every item under the key condition, page by page."""
         start: Item | None = None
         while True:
@@ -155,12 +156,12 @@ class Table:
                 return
             start = page.next_key
 
-    def write_all(self, items: Sequence[Item], *, delete: Sequence[Key] = ()) -> None:
+    def write_all(self, items: Sequence[ItemT], *, delete: Sequence[Key] = ()) -> None:
         """Write and delete many items, 25 a request, without conditions."""
         deletions = [(self.name, key) for key in delete]
         write_batches([(self.name, item) for item in items], deletions)
 
-    def get_all(self, keys: Iterable[Key], *, consistent: bool = False) -> list[Item]:
+    def get_all(self, keys: Iterable[Key], *, consistent: bool = False) -> list[ItemT]:
         """Return the items that exist among ``keys`` (no duplicates), 100 a request, unordered."""
         (items,) = batch_get([TableKeys(self, list(keys), consistent)])
         return list(items.values())
@@ -170,17 +171,21 @@ class Table:
 class TableKeys:
     """Keys of items to read from one table (no duplicates)."""
 
-    table: Table
+    table: Table[Any]
     keys: Sequence[Key]
     consistent: bool = False
 
 
-def write_all(items: Sequence[tuple[Table, Item]]) -> None:
+#: An item with the table that it is written to
+TableItem = tuple[Table[Any], Mapping[str, Any]]
+
+
+def write_all(items: Sequence[TableItem]) -> None:
     """Write items of any tables, 25 a request, without conditions and in their order."""
     write_batches([(table.name, item) for table, item in items], [])
 
 
-def batch_get(requests: Sequence[TableKeys]) -> list[dict[Key, Item]]:
+def batch_get(requests: Sequence[TableKeys]) -> list[dict[Key, AnyItem]]:
     """Return for each of ``requests``, each of another table, the items that exist.
 
     A request to DynamoDB holds 100 keys of any tables, so reading from several tables costs one.
@@ -193,7 +198,7 @@ def batch_get(requests: Sequence[TableKeys]) -> list[dict[Key, Item]]:
         if is_key(*key)
     ]
     consistent = {name: each.consistent for name, each in zip(names, requests, strict=True)}
-    items: dict[str, dict[Key, Item]] = {name: {} for name in names}
+    items: dict[str, dict[Key, AnyItem]] = {name: {} for name in names}
     for name, item in read_batches(keys, consistent):
         items[name][item["pk"], item["sk"]] = item
     return [items[name] for name in names]

@@ -15,8 +15,9 @@ from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
 from chalicelib.core.dynamo.batches import backoff
-from chalicelib.core.dynamo.codec import Item, encode_item, encode_key, expression_arguments
+from chalicelib.core.dynamo.codec import encode_item, encode_key, expression_arguments
 from chalicelib.core.dynamo.conflicts import TransactionFailed
+from chalicelib.core.dynamo.items import ItemT
 from chalicelib.core.dynamo.table import Table
 
 # Reasons for a cancellation after which the same transaction may succeed a moment later
@@ -32,7 +33,11 @@ class Write:
 
 
 def put(
-    table: Table, item: Item, *, condition: str = "", values: Mapping[str, Any] | None = None
+    table: Table[ItemT],
+    item: ItemT,
+    *,
+    condition: str = "",
+    values: Mapping[str, Any] | None = None,
 ) -> Write:
     """Return the action that writes ``item``."""
     arguments: dict[str, Any] = {"TableName": table.name, "Item": encode_item(item)}
@@ -43,7 +48,7 @@ def put(
 
 
 def update(
-    table: Table,
+    table: Table[Any],
     pk: str,
     sk: str,
     expression: str,
@@ -63,7 +68,7 @@ def update(
 
 
 def delete(
-    table: Table,
+    table: Table[Any],
     pk: str,
     sk: str,
     *,

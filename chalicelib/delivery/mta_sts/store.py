@@ -10,12 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.delivery.mta_sts.policy import Mode, Policy
 
 _SORT_KEY = "policy"
 
-_messages = Table("messages")
+
+class PolicyItem(Keyed):
+    """The MTA-STS policy of a domain that was fetched last; its times are seconds."""
+
+    mode: str
+    hosts: list[str]
+    max_age: int
+    policy_id: str
+    fetched: int
+    expires: int
+
+
+_messages: Table[PolicyItem] = Table("messages")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,67 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from typing import Any, NotRequired
 
 from chalicelib.core import caches, clock, config_cache, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.dynamo import ConditionFailed, ItemT, Keyed, Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.shaping.pacing import Pace
+from chalicelib.delivery.shaping.pacing import Pace, Shares
 from chalicelib.delivery.shaping.providers import Limits
 
-_messages = Table("messages")
-_config = Table("config")
+
+class PaceItem(Keyed):
+    """The pace of a path: the fields of ``pacing.Pace``."""
+
+    next_ms: float
+    #: Version 0.1.0 did not write it
+    interval_ms: NotRequired[float]
+    shares: Shares
+    revision: int
+    expires: int
+
+
+class PauseItem(Keyed):
+    """A path that is paused or slowed down: the fields of ``Pause``."""
+
+    path: str
+    until_ms: int
+    failures: int
+    answers: list[str]
+    expires: int
+
+
+class HeldPathItem(Keyed):
+    """A path with mail that is held back."""
+
+    path: str
+    expires: int
+
+
+class BacklogItem(Keyed):
+    """The messages of a work unit that are held back: the fields of ``Backlog``."""
+
+    account: str
+    unit: str
+    messages: int
+    since_ms: int
+    reason: str
+    is_small: NotRequired[bool]
+    expires: int
+
+
+class ProviderLimitsItem(Keyed):
+    """The operator's limits by group, each with the fields of ``providers.Limits``."""
+
+    limits: dict[str, dict[str, Any]]
+    revision: int
+
+
+_paces: Table[PaceItem] = Table("messages")
+_pauses: Table[PauseItem] = Table("messages")
+_held_paths: Table[HeldPathItem] = Table("messages")
+_backlogs: Table[BacklogItem] = Table("messages")
+_config: Table[ProviderLimitsItem] = Table("config")
 
 _OVERRIDES = ("provider-limits", "all")
 _PATHS = "shaping"
@@ -83,12 +135,12 @@ def group_of_path(path: str) -> tuple[str, str]:
 
 def pace_of(path: str) -> Pace:
     """Return the pace of a path as it is now."""
-    return _pace_from(_messages.get(f"pace#{path}", "pace", consistent=True))
+    return _pace_from(_paces.get(f"pace#{path}", "pace", consistent=True))
 
 
 def replace_pace(path: str, before: Pace, after: Pace) -> Pace | None:
     """Store a pace; return ``None``, or the one in force if another process was faster."""
-    item: Item = {
+    item: PaceItem = {
         "pk": f"pace#{path}",
         "sk": "pace",
         "next_ms": after.next_ms,
@@ -98,13 +150,13 @@ def replace_pace(path: str, before: Pace, after: Pace) -> Pace | None:
         "expires": int(clock.now()) + _DAY,
     }
     try:
-        _messages.put(item, **dynamo.if_unchanged("revision", before.revision or None))
+        _paces.put(item, **dynamo.if_unchanged("revision", before.revision or None))
     except ConditionFailed as failure:
         return _pace_from(failure.item)
     return None
 
 
-def _pace_from(item: Item | None) -> Pace:
+def _pace_from(item: PaceItem | None) -> Pace:
     if not item:
         return Pace()
     return Pace(
@@ -117,15 +169,18 @@ def _pace_from(item: Item | None) -> Pace:
 
 def put_pause(pause: Pause) -> bool:
     """Store a pause; return ``False`` if another process has stored a longer one meanwhile."""
-    item = asdict(pause) | {
+    item: PauseItem = {
         "pk": _PATHS,
         "sk": f"pause#{pause.path}",
+        "path": pause.path,
+        "until_ms": pause.until_ms,
+        "failures": pause.failures,
         "answers": list(pause.answers),
         "expires": pause.until_ms // 1000 + _DAY,
     }
     condition = "attribute_not_exists(#until_ms) OR #until_ms <= :until"
     try:
-        _messages.put(item, condition=condition, values={"until": pause.until_ms})
+        _pauses.put(item, condition=condition, values={"until": pause.until_ms})
     except ConditionFailed:
         return False
     return True
@@ -137,7 +192,7 @@ def pauses() -> dict[str, Pause]:
         item["path"]: Pause(
             item["path"], int(item["until_ms"]), int(item["failures"]), tuple(item["answers"])
         )
-        for item in _items_of(_PATHS, "pause#")
+        for item in _items_of(_pauses, _PATHS, "pause#")
     }
 
 
@@ -145,23 +200,32 @@ def hold(path: str, backlog: Backlog) -> None:
     """Remember that messages of a unit are held back."""
     expires = int(clock.now() + settings().retry_expiry) + _DAY
     if expires > _listed_until.get(path, 0):
-        _messages.put({"pk": _PATHS, "sk": f"held#{path}", "path": path, "expires": expires})
+        _held_paths.put({"pk": _PATHS, "sk": f"held#{path}", "path": path, "expires": expires})
         # For an hour this process does not do so again
         _listed_until[path] = expires + 3_600
-    _messages.put(
-        asdict(backlog)
-        | {"pk": f"held#{path}", "sk": f"{backlog.account}#{backlog.unit}", "expires": expires}
+    _backlogs.put(
+        {
+            "pk": f"held#{path}",
+            "sk": f"{backlog.account}#{backlog.unit}",
+            "account": backlog.account,
+            "unit": backlog.unit,
+            "messages": backlog.messages,
+            "since_ms": backlog.since_ms,
+            "reason": backlog.reason,
+            "is_small": backlog.is_small,
+            "expires": expires,
+        }
     )
 
 
 def release(path: str, account: str, unit: str) -> None:
     """Forget that messages of a unit are held back."""
-    _messages.delete(f"held#{path}", f"{account}#{unit}")
+    _backlogs.delete(f"held#{path}", f"{account}#{unit}")
 
 
 def held_paths() -> list[str]:
     """Return the paths with mail that was held back in the last day."""
-    return [item["path"] for item in _items_of(_PATHS, "held#")]
+    return [item["path"] for item in _items_of(_held_paths, _PATHS, "held#")]
 
 
 def backlogs_of(path: str, account: str = "") -> list[Backlog]:
@@ -176,17 +240,17 @@ def backlogs_of(path: str, account: str = "") -> list[Backlog]:
             item["reason"],
             item.get("is_small", False),
         )
-        for item in _items_of(f"held#{path}", prefix)
+        for item in _items_of(_backlogs, f"held#{path}", prefix)
     ]
 
 
-def _items_of(pk: str, prefix: str) -> Iterable[Item]:
+def _items_of(table: Table[ItemT], pk: str, prefix: str) -> Iterable[ItemT]:
     now = clock.now()
     if prefix:
         condition = "#pk = :pk AND begins_with(#sk, :prefix)"
-        items = _messages.query_all(condition, {"pk": pk, "prefix": prefix}, consistent=True)
+        items = table.query_all(condition, {"pk": pk, "prefix": prefix}, consistent=True)
     else:
-        items = _messages.query_all("#pk = :pk", {"pk": pk}, consistent=True)
+        items = table.query_all("#pk = :pk", {"pk": pk}, consistent=True)
     return [item for item in items if item["expires"] > now]
 
 
@@ -221,11 +285,11 @@ def change_overrides(edit: Callable[[dict[str, Limits]], dict[str, Limits]]) -> 
 def _replace_overrides(before: Overrides, after: Overrides) -> None:
     pk, sk = _OVERRIDES
     limits = {group: asdict(each) for group, each in after.limits.items()}
-    item = {"pk": pk, "sk": sk, "limits": limits, "revision": after.revision}
+    item: ProviderLimitsItem = {"pk": pk, "sk": sk, "limits": limits, "revision": after.revision}
     _config.put(item, **dynamo.if_unchanged("revision", before.revision or None))
 
 
-def _overrides_from(item: Item | None) -> Overrides:
+def _overrides_from(item: ProviderLimitsItem | None) -> Overrides:
     if not item:
         return Overrides({})
     limits = {group: Limits(**each) for group, each in item["limits"].items()}

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Protocol
 
 from chalicelib.core import clock, message_keys
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal_files import Entry, FileJournal, read_entries, unit_texts
@@ -36,7 +36,16 @@ from chalicelib.delivery.store.work_units import WorkUnit
 
 _DAY = 86_400
 
-_messages = Table("messages")
+
+class JournalItem(Keyed):
+    """The journal entry of one message."""
+
+    #: JSON (``journal_files.Entry``)
+    entry: str
+    expires: int
+
+
+_messages: Table[JournalItem] = Table("messages")
 
 
 class Journal(Protocol):

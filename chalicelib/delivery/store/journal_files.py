@@ -18,11 +18,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from chalicelib.core import caches, clock, compact_json
 from chalicelib.core.message_event import RouteFields
 from chalicelib.core.settings import settings
+from chalicelib.core.typed_dicts import TypedDict
 from chalicelib.delivery.outcome import OutcomeData
 
 KEEP_SECONDS = 60.0

@@ -28,13 +28,33 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
+from typing import NotRequired
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TableItem, TransactionFailed
 from chalicelib.core.settings import settings
 from chalicelib.tracking.store import message_context
+from chalicelib.tracking.store.message_context import ContextItem
 
-_messages = Table("messages")
+
+class UnitItem(ContextItem):
+    """The record of a work unit; that of a transmission's only message holds its context too."""
+
+    #: When the unit was generated, in ms
+    injected_at: NotRequired[int]
+    #: When the lease to deliver it ends, in seconds
+    lease: NotRequired[float]
+    #: The ``Counts`` of the unit
+    messages: NotRequired[int]
+    failed: NotRequired[int]
+    #: Whether the unit is completed
+    done: NotRequired[bool]
+    #: The outcome of the only message, as JSON (``journal_files.Entry``)
+    outcome: NotRequired[str]
+
+
+_messages: Table[UnitItem] = Table("messages")
+_contexts: Table[ContextItem] = Table("messages")
 
 #: The name of the unit of a transmission's only message
 SINGLE = "single"
@@ -162,11 +182,15 @@ class Generation:
 
     injected_ms: int
     lease: UnitLease | None = None
-    record: Item | None = None
+    record: UnitItem | None = None
 
 
 def record_generation(
-    unit: WorkUnit, injected_ms: int, *, to_deliver: bool = False, context: Item | None = None
+    unit: WorkUnit,
+    injected_ms: int,
+    *,
+    to_deliver: bool = False,
+    context: ContextItem | None = None,
 ) -> Generation | None:
     """Record that ``unit`` is generated; return ``None`` if it has already been delivered.
 
@@ -175,13 +199,19 @@ def record_generation(
     single message is recorded, the lease is taken over, to emit the events of the outcome again.
     Raises :class:`BegunEarlier`.
     """
-    record: Item = _key(unit) | {"injected_at": injected_ms, "expires": _expiry()}
+    key = _key(unit)
+    record: UnitItem = {
+        "pk": key["pk"],
+        "sk": key["sk"],
+        "injected_at": injected_ms,
+        "expires": _expiry(),
+    }
     lease = _new_lease()
     if to_deliver:
         record["lease"] = lease.expires_at
     is_single = unit.is_single and context is not None
-    if is_single:
-        record = {**(context or {}), **record, "messages": 1, "failed": 0}
+    if context is not None and is_single:
+        record = {**context, **record, "messages": 1, "failed": 0}
     existing = _create(record, None if is_single else context)
     if existing is None:
         return Generation(injected_ms, lease if to_deliver else None, record if is_single else None)
@@ -195,18 +225,19 @@ def record_generation(
     return Generation(existing["injected_at"], lease)
 
 
-def _create(record: Item, context: Item | None) -> Item | None:
+def _create(record: UnitItem, context: ContextItem | None) -> UnitItem | None:
     """Write a record and the context of its messages, or return the record that exists already."""
     try:
         if context:
             create = dynamo.put(_messages, record, condition="attribute_not_exists(#pk)")
-            dynamo.transact([create, dynamo.put(_messages, context)])
+            dynamo.transact([create, dynamo.put(_contexts, context)])
         else:
             _messages.create(record)
     except ConditionFailed as failure:
-        return failure.item or {}
+        return failure.item
     except TransactionFailed:
-        return _messages.get(record["pk"], record["sk"]) or {}
+        nothing: UnitItem = {"pk": record["pk"], "sk": record["sk"], "expires": record["expires"]}
+        return _messages.get(record["pk"], record["sk"]) or nothing
     return None
 
 
@@ -234,7 +265,7 @@ def acquire(unit: WorkUnit, *, counts: Counts, outlasted: float | None = None) -
             condition="attribute_not_exists(#done) AND attribute_not_exists(#lease)",
         )
     except ConditionFailed as failure:
-        record = failure.item or {}
+        record: UnitItem = failure.item
         if record.get("done"):
             return UnitLease(LeaseStatus.COMPLETED)
         if record["lease"] == lease.expires_at:  # the client repeated its own write
@@ -295,7 +326,8 @@ def _extended(unit: WorkUnit, current: float, expires_at: float) -> bool:
             condition="#lease = :current AND attribute_not_exists(#done)",
         )
     except ConditionFailed as failure:  # the client may have repeated its own write
-        return bool(failure.item) and (failure.item or {}).get("lease") == expires_at
+        record: UnitItem | None = failure.item
+        return record is not None and record.get("lease") == expires_at
     return True
 
 
@@ -320,18 +352,19 @@ def complete_all(units: Sequence[tuple[WorkUnit, Counts]]) -> None:
     dynamo.transact(writes)
 
 
-def _completion(counts: Counts) -> Item:
+def _completion(counts: Counts) -> dict[str, int]:
     messages, failed = counts
     return {"yes": True, "messages": messages, "failed": failed}
 
 
-def with_outcome(record: Item, lease: UnitLease, outcome: str) -> tuple[Table, Item]:
+def with_outcome(record: UnitItem, lease: UnitLease, outcome: str) -> TableItem:
     """Return the record of a single message with its outcome, as its worker may store it.
 
     While the worker has the lease, nobody else changes the record: an erasure finds the message by
     its events, which are stored later.
     """
-    return _messages, record | {"lease": lease.expires_at, "outcome": outcome}
+    new: UnitItem = {**record, "lease": lease.expires_at, "outcome": outcome}
+    return _messages, new
 
 
 def record_outcome(unit: WorkUnit, outcome: str) -> None:
@@ -342,7 +375,8 @@ def record_outcome(unit: WorkUnit, outcome: str) -> None:
 
 def outcome_of(unit: WorkUnit) -> str | None:
     """Return the outcome of a single message's attempt, if it is recorded."""
-    item = _messages.get(*_key(unit).values())
+    key = _key(unit)
+    item = _messages.get(key["pk"], key["sk"])
     return item.get("outcome") if item else None
 
 
@@ -354,20 +388,21 @@ def generated_chunks(transmission_id: str) -> list[ChunkRecord]:
     )
     chunks = list(map(_chunk_record, filter(_is_generated, items)))
     if not chunks:
-        single = _messages.get(*_key(WorkUnit(transmission_id, SINGLE)).values())
+        key = _key(WorkUnit(transmission_id, SINGLE))
+        single = _messages.get(key["pk"], key["sk"])
         chunks = [_chunk_record(single)] if single and _is_generated(single) else []
     return chunks
 
 
-def _is_generated(item: Item) -> bool:
+def _is_generated(item: UnitItem) -> bool:
     return "injected_at" in item and "messages" in item
 
 
-def _chunk_record(item: Item) -> ChunkRecord:
+def _chunk_record(item: UnitItem) -> ChunkRecord:
     return ChunkRecord(item["injected_at"], item["messages"], item["failed"])
 
 
-def _key(unit: WorkUnit) -> dict[str, str]:
+def _key(unit: WorkUnit) -> Keyed:
     if unit.is_single:
         return message_context.key_of(unit.transmission_id, 0)
     return {"pk": f"transmission#{unit.transmission_id}", "sk": f"unit#{unit.name}"}

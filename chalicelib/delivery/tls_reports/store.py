@@ -13,12 +13,23 @@ from dataclasses import asdict
 from typing import Any
 
 from chalicelib.core import clock, compact_json
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.delivery.tls_reports.session_result import SessionResult
 
 _RETENTION_SECONDS = 7 * 86_400
 
-_messages = Table("messages")
+
+class SessionsItem(Keyed):
+    """The sessions of a day with a domain's hosts that ended alike."""
+
+    #: The fields of ``SessionResult``
+    result: dict[str, Any]
+    #: How many there were
+    sessions: int
+    expires: int
+
+
+_messages: Table[SessionsItem] = Table("messages")
 
 
 def add(day: str, result: SessionResult, sessions: int) -> None:

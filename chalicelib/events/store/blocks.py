@@ -20,8 +20,7 @@ Shard 0 is written without its number, as before there were shards. The day inde
 a day has.
 
 Storing the same events again writes the same items. An event that was stored again in other blocks
-is read once (``search``). An item holds ``count``, the number of events, and ``data``, the block as
-``event_blocks`` encodes it.
+is read once (``search``).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
@@ -40,7 +39,18 @@ from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
 from chalicelib.events.positions import moment_of, position, position_at
 from chalicelib.events.store import day_index, expiry, partitions
 
-table = Table("events")
+
+class BlockItem(Keyed):
+    """A block of events."""
+
+    #: How many events it holds
+    count: int
+    #: The events, as ``event_blocks`` encodes them
+    data: bytes
+    expires: int
+
+
+table: Table[BlockItem] = Table("events")
 
 #: Blocks that the first request of a query asks for, and the growth of later ones: a page of a few
 #: events reads little, and a long search reads the megabyte that one request can return
@@ -65,7 +75,7 @@ class StoredBlock(NamedTuple):
 class PlacedBlock(NamedTuple):
     """A block to store: its item, and the day index entries that it needs."""
 
-    item: Item
+    item: BlockItem
     entries: Sequence[day_index.DayEntry]
 
 
@@ -100,7 +110,7 @@ def read(
     first request asks for; further requests are made as the caller asks for more.
     """
     first, last = _block_range(low or position_at(0), high or position_at(2**62))
-    start: Item | None = None
+    start = None
     while True:
         page = table.query(
             "#pk = :pk AND #sk BETWEEN :low AND :high",
@@ -164,7 +174,7 @@ def _placed(partition: str, events: Sequence[Event], block: EncodedBlock) -> Pla
     return PlacedBlock(_item(partition, sk, block), entries)
 
 
-def _item(pk: str, sk: str, block: EncodedBlock) -> Item:
+def _item(pk: str, sk: str, block: EncodedBlock) -> BlockItem:
     return {
         "pk": pk,
         "sk": sk,

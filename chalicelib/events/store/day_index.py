@@ -21,12 +21,19 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from chalicelib.core import caches, clock
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.message_event import Event
 from chalicelib.events.documentation import SEARCHED_TYPES
 from chalicelib.events.store import expiry
 
-table = Table("events")
+
+class DayIndexItem(Keyed):
+    """An entry of the day index, or the name of a campaign."""
+
+    expires: int
+
+
+table: Table[DayIndexItem] = Table("events")
 
 _DAY_MS: Final = 86_400_000
 _MOST_REMEMBERED: Final = 20_000
@@ -45,7 +52,7 @@ class DayEntry(NamedTuple):
     sk: str
     day_ms: int
 
-    def item(self) -> Item:
+    def item(self) -> DayIndexItem:
         """Return the item to store."""
         return {"pk": self.pk, "sk": self.sk, "expires": expiry(self.day_ms + 2 * _DAY_MS)}
 

@@ -7,14 +7,28 @@ Access patterns of ``events``:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NotRequired, cast
 
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Keyed, Table, attributes_of
 from chalicelib.core.message_event import Event
 from chalicelib.events.positions import EventWindow, position
 from chalicelib.events.store import expiry
 
-table = Table("events")
+
+class ErasureItem(Keyed):
+    """The fields that stay of an erased event, those that it had."""
+
+    type: str
+    subaccount_id: NotRequired[str]
+    campaign_id: NotRequired[str]
+    template_id: NotRequired[str]
+    ip_pool: NotRequired[str]
+    sending_domain: NotRequired[str]
+    sending_ip: NotRequired[str]
+    expires: int
+
+
+table: Table[ErasureItem] = Table("events")
 
 #: The fields that stay: searches may filter by them while the count comes from counters
 FIELDS: Final = (
@@ -28,14 +42,14 @@ FIELDS: Final = (
 )
 
 
-def item(event: Event) -> Item:
+def item(event: Event) -> ErasureItem:
     """Return the item that is stored when an event is erased."""
-    fields = {name: event[name] for name in FIELDS if name in event}
-    key = {"pk": _partition(event["customer_id"]), "sk": position(event)}
-    return key | fields | {"expires": expiry(event["timestamp"])}
+    key: Keyed = {"pk": _partition(event["customer_id"]), "sk": position(event)}
+    fields = attributes_of(event, FIELDS)
+    return cast(ErasureItem, {**key, **fields, "expires": expiry(event["timestamp"])})
 
 
-def erased_events(account_id: int, window: EventWindow) -> list[Item]:
+def erased_events(account_id: int, window: EventWindow) -> list[ErasureItem]:
     """Return the remaining fields (``FIELDS``) of the erased events of a window."""
     low, high = window.positions()
     if low >= high:

@@ -19,8 +19,6 @@ A period is some consecutive buckets (``levels``). Each counter exists at every 
 over a long window reads few of them. The combinations of one campaign are stored together because
 most reports filter by campaign; their sort keys end with a digest of the combination.
 
-An item holds its counts by their codes; ``label``, the value or the combination, where the key
-holds only a digest of it; ``seq``, the number of the last rollup that was added; and ``expires``.
 """
 
 from __future__ import annotations
@@ -28,17 +26,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, NotRequired
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.dynamo import Key, Keyed, Table, Write
 from chalicelib.core.settings import settings
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Cell
 from chalicelib.metrics.levels import LEVELS, Level, Span
 from chalicelib.metrics.model import CAMPAIGN, DIMENSIONS, POSITION, Counts, add
 
-table = Table("metrics")
+
+class CounterItem(Keyed):
+    """A counter; it has its counts too, by their codes (``model.EVENT_COUNTERS``)."""
+
+    #: The number of the last rollup that was added
+    seq: int
+    #: The value or combination that is counted, if the key holds only its digest
+    label: NotRequired[str]
+    expires: int
+
+
+table: Table[CounterItem] = Table("metrics")
 
 ALL: Final = "all"
 TUPLES: Final = "tuples"
@@ -93,17 +102,17 @@ def additions(account_id: int, cells: Iterable[tuple[Cell, Counts]], seq: int) -
         yield _addition(counter, counts, seq)
 
 
-def read(keys: Iterable[Key], *, consistent: bool) -> list[Item]:
+def read(keys: Iterable[Key], *, consistent: bool) -> list[CounterItem]:
     """Return the counters that exist at these keys, a hundred a request."""
     return table.get_all(keys, consistent=consistent)
 
 
-def read_partition(pk: str, *, consistent: bool) -> Iterator[Item]:
+def read_partition(pk: str, *, consistent: bool) -> Iterator[CounterItem]:
     """Yield the counters of a partition."""
     yield from table.query_all("#pk = :pk", {"pk": pk}, consistent=consistent)
 
 
-def read_range(pk: str, bounds: tuple[str, str], *, consistent: bool) -> Iterator[Item]:
+def read_range(pk: str, bounds: tuple[str, str], *, consistent: bool) -> Iterator[CounterItem]:
     """Yield the counters of a partition between two sort keys."""
     first, last = bounds
     yield from table.query_all(
@@ -140,19 +149,20 @@ def campaign_range(campaign: str, span: Span) -> tuple[str, str]:
     return f"{text}\n{_digits(span.first)}", f"{text}\n{_digits(span.end)}"
 
 
-def bucket_of(item: Item, *, combined: bool) -> int:
+def bucket_of(item: CounterItem, *, combined: bool) -> int:
     """Return the bucket of a counter, which is ``combined`` if it counts a combination."""
     return int(item["sk"].split("\n")[1 if combined else 0])
 
 
-def value_of(item: Item) -> str:
+def value_of(item: CounterItem) -> str:
     """Return the value, or the label of a facet, that a counter counts."""
     return item.get("label") or item["sk"].partition("\n")[2]
 
 
-def counts_of(item: Item) -> Counts:
+def counts_of(item: CounterItem) -> Counts:
     """Return the counts of a counter."""
-    return {name: number for name, number in item.items() if name not in _NOT_COUNTS}
+    attributes: Mapping[str, Any] = item
+    return {name: number for name, number in attributes.items() if name not in _NOT_COUNTS}
 
 
 def key_text(value: str) -> tuple[str, str]:

@@ -4,8 +4,7 @@ Access patterns of ``metrics``:
 
 - the values of a dimension in a month → ``<account>#values#<dimension>#<yyyymm>`` / ``<value>``
 
-An item holds the days of the month, and the value as ``label`` if it is too long for a key. Adding
-a value again changes nothing, and each process adds a value once a day.
+Adding a value again changes nothing, and each process adds a value once a day.
 """
 
 from __future__ import annotations
@@ -13,17 +12,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NotRequired
 
 from chalicelib.core import caches, dynamo
-from chalicelib.core.dynamo import Table, Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.core.settings import settings
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import DAY
 from chalicelib.metrics.model import LISTED, POSITION, Dimension
 from chalicelib.metrics.store import counters
 
-table = Table("metrics")
+
+class DimensionValueItem(Keyed):
+    """A value that a dimension had in a month."""
+
+    #: The days of the month, as two digits
+    days: set[str]
+    #: The value, if it is too long for the key
+    label: NotRequired[str]
+    expires: int
+
+
+table: Table[DimensionValueItem] = Table("metrics")
 
 _MOST_REMEMBERED: Final = 100_000
 _MOST_ACTIONS: Final = 100

@@ -20,13 +20,30 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NotRequired
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.metrics.delta import Delta
 
-table = Table("metrics")
+
+class PendingItem(Keyed):
+    """A pending delta or a rollup in progress."""
+
+    #: The packed delta (``Delta.pack``)
+    data: bytes
+    #: The number of the rollup; a delta has none
+    seq: NotRequired[int]
+
+
+class LastRollupItem(Keyed):
+    """The number of an account's last rollup."""
+
+    seq: int
+
+
+table: Table[PendingItem] = Table("metrics")
+_last_rollups: Table[LastRollupItem] = Table("metrics")
 
 #: Most deltas in one rollup: they are deleted in one transaction
 MOST_TOGETHER: Final = 90
@@ -60,7 +77,7 @@ class PendingDeltas:
 
     account_id: int
     rollup: Rollup | None
-    deltas: Sequence[Item]
+    deltas: Sequence[PendingItem]
 
 
 def additions(account_id: int, delta: Delta) -> list[Write]:
@@ -69,10 +86,11 @@ def additions(account_id: int, delta: Delta) -> list[Write]:
     That is one action, and more only if the delta is too large for one item.
     """
     prefix = f"{_digits(account_id)}{_DELTA}{clock.now_ms():013d}#"
-    return [
-        dynamo.put(table, {"pk": _PK, "sk": prefix + secrets.token_hex(6), "data": data})
+    items: list[PendingItem] = [
+        {"pk": _PK, "sk": prefix + secrets.token_hex(6), "data": data}
         for data in delta.pack_in_parts(LARGEST)
     ]
+    return [dynamo.put(table, item) for item in items]
 
 
 def of_all_accounts() -> Iterator[PendingDeltas]:
@@ -92,24 +110,29 @@ def of_account(account_id: int) -> Iterator[PendingDeltas]:
 
 def last_seq(account_id: int) -> int:
     """Return the number of the account's last rollup, 0 if it had none."""
-    item = table.get(_LAST_ROLLUPS, _digits(account_id))
+    item = _last_rollups.get(_LAST_ROLLUPS, _digits(account_id))
     return item["seq"] if item else 0
 
 
-def begin_rollup(account_id: int, deltas: Sequence[Item]) -> Rollup | None:
+def begin_rollup(account_id: int, deltas: Sequence[PendingItem]) -> Rollup | None:
     """Make a rollup of these deltas; ``None`` if another process was faster."""
     before = last_seq(account_id)
     data = Delta.merged(item["data"] for item in deltas).pack()
     rollup = Rollup(account_id, before + 1, data)
     number = dynamo.update(
-        table,
+        _last_rollups,
         _LAST_ROLLUPS,
         _digits(account_id),
         "SET #seq = :seq",
         values={"seq": rollup.seq, "before": before},
         condition="attribute_not_exists(#seq) OR #seq = :before",
     )
-    item = {"pk": _PK, "sk": _digits(account_id) + _ROLLUP, "seq": rollup.seq, "data": data}
+    item: PendingItem = {
+        "pk": _PK,
+        "sk": _digits(account_id) + _ROLLUP,
+        "seq": rollup.seq,
+        "data": data,
+    }
     actions = [
         number,
         dynamo.put(table, item, condition="attribute_not_exists(#pk)"),
@@ -131,8 +154,8 @@ def finish_rollup(rollup: Rollup) -> None:
         return
 
 
-def _grouped(items: Iterator[Item]) -> Iterator[PendingDeltas]:
-    account, rollup, deltas, size = 0, None, list[Item](), 0
+def _grouped(items: Iterator[PendingItem]) -> Iterator[PendingDeltas]:
+    account, rollup, deltas, size = 0, None, list[PendingItem](), 0
     for item in items:
         owner = int(item["sk"].partition("#")[0])
         full = len(deltas) == MOST_TOGETHER or size + len(item["data"]) > MOST_BYTES

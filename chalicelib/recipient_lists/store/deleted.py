@@ -17,25 +17,50 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents
 
 # Longer than a transmission can be scheduled ahead
 _KEPT_SECONDS = 400 * 86400
 
-_config = Table("config")
+
+class DeletedListItem(Keyed):
+    """A deleted list that transmissions wait for; the fields are those of ``RecipientList``."""
+
+    version: str
+    count: int
+    parts: int
+    expires: int
+
+
+class KeptListItem(Keyed):
+    """A transmission that waits for a deleted list."""
+
+    expires: int
+
+
+_config: Table[DeletedListItem] = Table("config")
+_holders: Table[KeptListItem] = Table("config")
 
 
 def keep(recipient_list: RecipientList, holders: Iterable[str]) -> None:
     """Keep a list that is about to be deleted for these transmissions; repeating does no harm."""
     partition, identity = _partition(recipient_list), recipient_list.identity
-    common = {"pk": partition, "expires": int(clock.now()) + _KEPT_SECONDS}
+    expires = int(clock.now()) + _KEPT_SECONDS
     for holder in holders:
-        _config.put(common | {"sk": f"kept#{identity}#{holder}"})
+        _holders.put({"pk": partition, "sk": f"kept#{identity}#{holder}", "expires": expires})
     version = contents.version_of(recipient_list)
-    counts = {"version": version.name, "count": version.count, "parts": version.parts}
-    _config.put(common | counts | {"sk": f"deleted#{identity}"})
+    _config.put(
+        {
+            "pk": partition,
+            "sk": f"deleted#{identity}",
+            "version": version.name,
+            "count": version.count,
+            "parts": version.parts,
+            "expires": expires,
+        }
+    )
 
 
 def get(account_id: int, list_id: str, identity: str) -> RecipientList | None:
@@ -57,8 +82,8 @@ def get(account_id: int, list_id: str, identity: str) -> RecipientList | None:
 def release(recipient_list: RecipientList, holder: str) -> None:
     """Say that a transmission no longer needs a deleted list; the last one removes it."""
     partition, identity = _partition(recipient_list), recipient_list.identity
-    _config.delete(partition, f"kept#{identity}#{holder}")
-    holders = _config.query_all(
+    _holders.delete(partition, f"kept#{identity}#{holder}")
+    holders = _holders.query_all(
         "#pk = :pk AND begins_with(#sk, :kept)",
         {"pk": partition, "kept": f"kept#{identity}#"},
         consistent=True,

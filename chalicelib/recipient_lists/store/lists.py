@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from typing import NotRequired
 
 from chalicelib.core import dynamo, leases
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
+from chalicelib.core.dynamo import ConditionFailed, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
 from chalicelib.core.leases import Record, ResourceLease
-from chalicelib.core.owner_keys import account_partition, owned_items
+from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, deleted
 from chalicelib.recipient_lists.stored_form import StoredRecipient
@@ -29,7 +30,26 @@ from chalicelib.recipient_lists.stored_form import StoredRecipient
 #: How long before a scheduled start the lease on a list begins (10 minutes)
 PROTECTED_SECONDS = 600.0
 
-_config = Table("config")
+
+class RecipientListItem(OwnedKeys):
+    """A recipient list: the fields of ``RecipientList``."""
+
+    account_id: int
+    id: str
+    name: str
+    description: str
+    #: JSON
+    attributes: str
+    version: str
+    count: int
+    parts: int
+    #: The revision
+    stamp: str
+    #: Version 0.1.0 did not write it
+    identity: NotRequired[str]
+
+
+_config: Table[RecipientListItem] = Table("config")
 
 
 def get(account_id: int, list_id: str) -> RecipientList | None:
@@ -142,13 +162,14 @@ def check_unused(account_id: int, list_id: str) -> None:
         raise resource_conflict(f"recipient list '{list_id}' is in use by msg generation")
 
 
-def _is_own_write(item: Item, conflict: ConditionFailed) -> bool:
+def _is_own_write(item: RecipientListItem, conflict: ConditionFailed) -> bool:
     """Tell whether a write failed because it had succeeded before.
 
     Its answer was lost, so boto3 sent it again. If it were taken for another's write, the
     recipients that it names would be removed.
     """
-    return conflict.item is not None and conflict.item["stamp"] == item["stamp"]
+    present: RecipientListItem | None = conflict.item
+    return present is not None and present["stamp"] == item["stamp"]
 
 
 def _get_unused(account_id: int, list_id: str) -> RecipientList | None:
@@ -167,7 +188,7 @@ def _key(account_id: int, list_id: str) -> tuple[str, str]:
     return f"recipient_list#{account_id}#{list_id}", "list"
 
 
-def _to_item(recipient_list: RecipientList) -> Item:
+def _to_item(recipient_list: RecipientList) -> RecipientListItem:
     pk, sk = _key(recipient_list.account_id, recipient_list.id)
     return {
         "pk": pk,
@@ -188,7 +209,7 @@ def _to_item(recipient_list: RecipientList) -> Item:
     }
 
 
-def _from_item(item: Item) -> RecipientList:
+def _from_item(item: RecipientListItem) -> RecipientList:
     return RecipientList(
         account_id=item["account_id"],
         id=item["id"],

@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.core.dynamo import Key, Table
+from chalicelib.core.dynamo import Key, Keyed, Table
 from chalicelib.core.settings import settings
 
 MOST_ADDRESSES: Final = 1000
 
-_config = Table("config")
+
+class SeedAddressesItem(Keyed):
+    """The seed addresses of one account or of all that have none of their own."""
+
+    addresses: list[str]
+
+
+_config: Table[SeedAddressesItem] = Table("config")
 
 
 def of_account(account_id: int | None) -> list[str]:

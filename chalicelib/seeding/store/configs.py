@@ -12,18 +12,38 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import NotRequired
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import config_cache, dynamo
-from chalicelib.core.dynamo import Item, Key, Table
+from chalicelib.core.dynamo import Key, Keyed, Table
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
 from chalicelib.seeding.model import Config
 
-_FIELDS: Final = tuple(Config.__slots__)
 
-_config = Table("config")
+class SeedingConfigItem(Keyed):
+    """The seeding config of an account: the fields of ``Config``."""
+
+    threshold: int
+    #: In minutes
+    duration: int
+    #: In hours
+    reset: int
+    match: list[str]
+    exclude: list[str]
+    #: The revision; version 0.1.0 did not write it
+    stamp: NotRequired[str]
+
+
+class SeedingOptionsItem(Keyed):
+    """Whether the campaigns of one owner are seeded."""
+
+    enabled: bool
+
+
+_config: Table[SeedingConfigItem] = Table("config")
+_options: Table[SeedingOptionsItem] = Table("config")
 
 
 def config_key(account_id: int) -> Key:
@@ -67,7 +87,7 @@ def cached_config(account_id: int) -> Config | None:
 
 def enabled(account_id: int) -> set[int]:
     """Return the owners for whom the options turn seeding on; 0 is the primary account."""
-    items = _config.query_all(
+    items = _options.query_all(
         "#pk = :pk AND begins_with(#sk, :options)",
         {"pk": f"inline-seeds#{account_id}", "options": "options#"},
         consistent=True,
@@ -77,14 +97,14 @@ def enabled(account_id: int) -> set[int]:
 
 def is_enabled(account_id: int, part: int) -> bool:
     """Tell whether the options let a part's campaigns be seeded; by default they do not."""
-    item = _config.get(*_options_key(account_id, part))
+    item = _options.get(*_options_key(account_id, part))
     return bool(item and item["enabled"])
 
 
 def set_enabled(account_id: int, part: int, *, enabled: bool) -> None:
     """Turn seeding on or off for a subaccount, or for the primary account (0)."""
     pk, sk = _options_key(account_id, part)
-    _config.put({"pk": pk, "sk": sk, "enabled": enabled})
+    _options.put({"pk": pk, "sk": sk, "enabled": enabled})
     config_cache.forget((pk, sk))
 
 
@@ -98,20 +118,35 @@ def cached_enabled_owners(account_id: int, owners: Iterable[int | None]) -> set[
     items = config_cache.read([account_key], maybe=keys.values())
     if not accounts.from_item(items[account_key]).option("inline_seeds"):
         return set()
-    return {owner for owner, key in keys.items() if items.get(key, {}).get("enabled")}
+    options: dict[int | None, SeedingOptionsItem | None]
+    options = {owner: items.get(key) for owner, key in keys.items()}
+    return {owner for owner, item in options.items() if item and item["enabled"]}
 
 
-def _to_item(account_id: int, config: Config) -> Item:
+def _to_item(account_id: int, config: Config) -> SeedingConfigItem:
     pk, sk = config_key(account_id)
-    fields = {name: getattr(config, name) for name in _FIELDS}
-    return {"pk": pk, "sk": sk, "stamp": dynamo.draw_revision(), **fields}
+    return {
+        "pk": pk,
+        "sk": sk,
+        "threshold": config.threshold,
+        "duration": config.duration,
+        "reset": config.reset,
+        "match": list(config.match),
+        "exclude": list(config.exclude),
+        "stamp": dynamo.draw_revision(),
+    }
 
 
-def _from_item(item: Item | None) -> Config | None:
+def _from_item(item: SeedingConfigItem | None) -> Config | None:
     if item is None:
         return None
-    fields = {name: item[name] for name in _FIELDS}
-    return Config(**fields | {name: tuple(fields[name]) for name in ("match", "exclude")})
+    return Config(
+        threshold=item["threshold"],
+        duration=item["duration"],
+        reset=item["reset"],
+        match=tuple(item["match"]),
+        exclude=tuple(item["exclude"]),
+    )
 
 
 def _options_key(account_id: int, part: int) -> Key:

@@ -14,17 +14,35 @@ removed when nothing was added to it for ``RETENTION`` seconds.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, NotRequired
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table, Write
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
 from chalicelib.seeding.model import Campaign, Counter, Seeding
 
 RETENTION: Final = 30 * 86_400
 
-_metrics = Table("metrics")
+
+class CampaignCounterItem(Keyed):
+    """The count of a campaign."""
+
+    subaccount_id: int | None
+    campaign_id: str
+    sending_domain: str
+    count: int
+    #: The number of the last step that it has seen
+    seq: int
+    #: The fields of ``Seeding``, once the threshold was reached
+    start_ms: NotRequired[int]
+    threshold: NotRequired[int]
+    duration: NotRequired[int]
+    eligible_ms: NotRequired[int]
+    expires: int
+
+
+_metrics: Table[CampaignCounterItem] = Table("metrics")
 _STATE = ("start_ms", "threshold", "duration", "eligible_ms")
 
 
@@ -61,7 +79,7 @@ def add(account_id: int, campaign: Campaign, seq: int, number: int, now_ms: int)
             "(attribute_not_exists(#eligible_ms) OR #eligible_ms > :now))",
         )
     except ConditionFailed as conflict:
-        item = conflict.item or {}
+        item = conflict.item
         if item["seq"] < seq:
             item = _start_again(key, item["seq"], values)
     return _from_item(item)
@@ -97,7 +115,7 @@ def in_scope(scope: Scope) -> list[Counter]:
     return [_from_item(item) for item in items if _is_current(item)]
 
 
-def _start_again(key: Key, seen_seq: int, values: Item) -> Item:
+def _start_again(key: Key, seen_seq: int, values: dict[str, Any]) -> CampaignCounterItem:
     """Start a counter again with this step: its reset hours are over, or it has expired."""
     try:
         return _metrics.update(
@@ -109,18 +127,23 @@ def _start_again(key: Key, seen_seq: int, values: Item) -> Item:
             condition="#seq = :seen",
         )
     except ConditionFailed as conflict:
-        return conflict.item or {}
+        return conflict.item
 
 
-def _is_current(item: Item) -> bool:
+def _is_current(item: CampaignCounterItem) -> bool:
     """Tell whether an item has not expired; the table removes it only some time later."""
     return bool(item["expires"] > clock.now())
 
 
-def _from_item(item: Item) -> Counter:
-    campaign = Campaign(*(item[name] for name in Campaign._fields))
-    seeding = Seeding(*(item[name] for name in _STATE)) if "start_ms" in item else None
-    return Counter(campaign, item["count"], item["seq"], seeding)
+def _from_item(item: CampaignCounterItem) -> Counter:
+    campaign = Campaign(item["subaccount_id"], item["campaign_id"], item["sending_domain"])
+    return Counter(campaign, item["count"], item["seq"], _seeding(item))
+
+
+def _seeding(item: CampaignCounterItem) -> Seeding | None:
+    if "start_ms" not in item:
+        return None
+    return Seeding(item["start_ms"], item["threshold"], item["duration"], item["eligible_ms"])
 
 
 def _sort_key(campaign: Campaign) -> str:

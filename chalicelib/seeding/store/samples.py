@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Final
+from typing import Final, NotRequired
 
 from chalicelib.core import blobs, clock
 from chalicelib.core.addresses import spelling
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.dynamo import Attributes, ConditionFailed, Keyed, Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.stored_form import StoredRecipient
@@ -31,7 +31,26 @@ RETENTION: Final = 3 * 86_400
 
 _NO_RECIPIENT: Final = zlib.compress(b"{}")
 
-_metrics = Table("metrics")
+
+class SampleFields(Attributes):
+    """The fields of a ``Sample``."""
+
+    transmission_id: str
+    data: bytes
+    #: The object of the bucket that holds the data if they are large, else empty
+    blob: str
+    #: Version 0.1.0 did not write it
+    sampled_email: NotRequired[str]
+
+
+class SampleItem(SampleFields, Keyed):
+    """The newest sample of a campaign; a seed send holds such fields too."""
+
+    subaccount_id: int | None
+    expires: int
+
+
+_metrics: Table[SampleItem] = Table("metrics")
 
 
 def put(
@@ -50,8 +69,8 @@ def put(
         data = b""
     sample = Sample(transmission_id, data, blob, spelling(recipient["email"]))
     _metrics.put(
-        to_fields(sample)
-        | {
+        {
+            **to_fields(sample),
             "pk": partition(account_id),
             "sk": _sort_key(campaign),
             "subaccount_id": campaign.subaccount_id,
@@ -93,14 +112,14 @@ def erase_recipient(scope: Scope, email: str) -> int:
     )
 
 
-def from_item(item: Item) -> Sample:
+def from_item(item: SampleFields) -> Sample:
     """Return the sample in an item of the table, which may hold other things too."""
     return Sample(
         item["transmission_id"], item["data"], item["blob"], item.get("sampled_email", "")
     )
 
 
-def to_fields(sample: Sample) -> Item:
+def to_fields(sample: Sample) -> SampleFields:
     """Return the fields of a sample in an item."""
     return {
         "transmission_id": sample.transmission_id,
@@ -110,7 +129,7 @@ def to_fields(sample: Sample) -> Item:
     }
 
 
-def _erase(item: Item) -> bool:
+def _erase(item: SampleItem) -> bool:
     """Empty the sample in an item; return ``False`` if another sample replaced it meanwhile."""
     if item["blob"]:
         blobs.delete(item["blob"])

@@ -14,14 +14,16 @@ the same however often and whenever it is queued.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.core import dynamo
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.seeding.model import Campaign, SeedSend
 from chalicelib.seeding.store import samples
 from chalicelib.seeding.store.counters import partition
+from chalicelib.seeding.store.samples import SampleFields
 
 CONCERN: Final = "seeding"
 AHEAD_MS: Final = 90_000
@@ -29,25 +31,38 @@ AHEAD_MS: Final = 90_000
 
 _RETENTION = 7 * 86_400
 
-_metrics = Table("metrics")
+
+class SeedSendItem(SampleFields, Keyed):
+    """A seed send: the fields of ``SeedSend``, of its campaign and of its sample."""
+
+    subaccount_id: int | None
+    campaign_id: str
+    sending_domain: str
+    start_ms: int
+    duration_ms: int
+    addresses: Sequence[str]
+    expires: int
+
+
+_metrics: Table[SeedSendItem] = Table("metrics")
 
 
 def addition(seed_send: SeedSend) -> Write:
     """Return the action that stores a seed send."""
-    campaign: Item = seed_send.campaign._asdict()
-    return dynamo.put(
-        _metrics,
-        campaign
-        | samples.to_fields(seed_send.sample)
-        | {
-            "pk": partition(seed_send.account_id),
-            "sk": _sort_key(seed_send.id),
-            "start_ms": seed_send.start_ms,
-            "duration_ms": seed_send.duration_ms,
-            "addresses": seed_send.addresses,
-            "expires": (seed_send.start_ms + seed_send.duration_ms) // 1000 + _RETENTION,
-        },
-    )
+    campaign = seed_send.campaign
+    item: SeedSendItem = {
+        **samples.to_fields(seed_send.sample),
+        "pk": partition(seed_send.account_id),
+        "sk": _sort_key(seed_send.id),
+        "subaccount_id": campaign.subaccount_id,
+        "campaign_id": campaign.campaign_id,
+        "sending_domain": campaign.sending_domain,
+        "start_ms": seed_send.start_ms,
+        "duration_ms": seed_send.duration_ms,
+        "addresses": seed_send.addresses,
+        "expires": (seed_send.start_ms + seed_send.duration_ms) // 1000 + _RETENTION,
+    }
+    return dynamo.put(_metrics, item)
 
 
 def get(account_id: int, seed_send_id: str) -> SeedSend | None:
@@ -58,7 +73,7 @@ def get(account_id: int, seed_send_id: str) -> SeedSend | None:
     return SeedSend(
         account_id,
         seed_send_id,
-        Campaign(*(item[name] for name in Campaign._fields)),
+        Campaign(item["subaccount_id"], item["campaign_id"], item["sending_domain"]),
         item["start_ms"],
         item["duration_ms"],
         tuple(item["addresses"]),

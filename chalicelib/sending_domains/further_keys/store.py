@@ -18,13 +18,33 @@ from dataclasses import asdict
 from typing import Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import ConditionFailed, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.sending_domains.store import touching
 
-_config = Table("config")
+
+class FurtherKeyItem(Keyed):
+    """A further DKIM key of a sending domain."""
+
+    id: str
+    #: The fields of ``DkimKey``
+    key: dict[str, Any]
+    #: In seconds
+    created: float
+    status: str
+
+
+class FurtherKeyIdItem(Keyed):
+    """The id of a further DKIM key."""
+
+    #: The sort key of its item
+    key: str
+
+
+_config: Table[FurtherKeyItem] = Table("config")
+_ids: Table[FurtherKeyIdItem] = Table("config")
 _KEY, _POINTER = "dkim#", "dkim-id#"
 
 # Of the 100 writes that a transaction may have, a domain's deletion needs at most 33: one for each
@@ -44,7 +64,7 @@ def of_domain(domain: str) -> list[FurtherKey]:
 
 def get(domain: str, key_id: str) -> FurtherKey | None:
     """Return the key with this id, or ``None``."""
-    pointer = _config.get(_pk(domain), _POINTER + key_id)
+    pointer = _ids.get(_pk(domain), _POINTER + key_id)
     item = _config.get(_pk(domain), pointer["key"]) if pointer else None
     return _from_item(item) if item else None
 
@@ -114,7 +134,7 @@ def remove(domain: SendingDomain, key: FurtherKey) -> None:
         [
             touching(domain),
             dynamo.delete(_config, pk, _sk(key.key.selector)),
-            dynamo.delete(_config, pk, _POINTER + key.id),
+            dynamo.delete(_ids, pk, _POINTER + key.id),
         ]
     )
 
@@ -135,14 +155,25 @@ def deletion(domain: str) -> list[Write]:
 
 
 def _put_key(domain: str, key: FurtherKey, *, new: bool) -> Write:
-    item = asdict(key) | {"pk": _pk(domain), "sk": _sk(key.key.selector)}
+    item: FurtherKeyItem = {
+        "pk": _pk(domain),
+        "sk": _sk(key.key.selector),
+        "id": key.id,
+        "key": asdict(key.key),
+        "created": key.created,
+        "status": key.status,
+    }
     existence = "attribute_not_exists(#pk)" if new else "attribute_exists(#pk)"
     return dynamo.put(_config, item, condition=existence)
 
 
 def _put_pointer(domain: str, key: FurtherKey, *, new: bool) -> Write:
-    item = {"pk": _pk(domain), "sk": _POINTER + key.id, "key": _sk(key.key.selector)}
-    return dynamo.put(_config, item, condition="attribute_not_exists(#pk)" if new else "")
+    item: FurtherKeyIdItem = {
+        "pk": _pk(domain),
+        "sk": _POINTER + key.id,
+        "key": _sk(key.key.selector),
+    }
+    return dynamo.put(_ids, item, condition="attribute_not_exists(#pk)" if new else "")
 
 
 def _pk(domain: str) -> str:
@@ -153,5 +184,5 @@ def _sk(selector: str) -> str:
     return _KEY + selector.lower()
 
 
-def _from_item(item: dict[str, Any]) -> FurtherKey:
+def _from_item(item: FurtherKeyItem) -> FurtherKey:
     return FurtherKey(item["id"], DkimKey(**item["key"]), item["created"], item["status"])

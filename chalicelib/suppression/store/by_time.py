@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from chalicelib.core.dynamo import Item
 from chalicelib.suppression.model import SuppressionEntry, SuppressionKind
 from chalicelib.suppression.store import items
-from chalicelib.suppression.store.items import EntryPart, table
+from chalicelib.suppression.store.items import EntryPart, SuppressionItem, table
 
 _MARGIN = 25
 _MOST_A_REQUEST = 5000  # about what fits the megabyte that DynamoDB returns at most
@@ -81,9 +80,11 @@ def count(account_id: int, partitions: Sequence[TimePartition], span: Span) -> i
     return sum(_count(account_id, partition, span) for partition in partitions)
 
 
-def _stream(account_id: int, partition: TimePartition, span: Span, limit: int) -> Iterator[Item]:
+def _stream(
+    account_id: int, partition: TimePartition, span: Span, limit: int
+) -> Iterator[SuppressionItem]:
     condition, values, index = _query(account_id, partition, span)
-    start: Item | None = None
+    start = None
     while True:
         page = table.query(
             condition,

@@ -11,10 +11,10 @@ from collections.abc import Collection
 from typing import Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, TransactionFailed, Write
+from chalicelib.core.dynamo import TransactionFailed, Write, attributes_of
 from chalicelib.suppression.model import Tally
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import Key, parts_with, table, to_entry
+from chalicelib.suppression.store.items import Key, SuppressionItem, parts_with, table, to_entry
 
 MOST_ACTIONS = 100  # of one transaction
 
@@ -28,7 +28,7 @@ class Changes:
     def __init__(self, account_id: int, subaccount_id: int | None) -> None:
         self.account_id = account_id
         self._parts = parts_with(subaccount_id)
-        self._items: dict[Key, tuple[Item | None, Item | None]] = {}
+        self._items: dict[Key, tuple[SuppressionItem | None, SuppressionItem | None]] = {}
         self._entries: list[Key] = []
         self._failures: list[Key] = []
 
@@ -39,7 +39,7 @@ class Changes:
             self._commit()
         self._entries.append(entry)
 
-    def set(self, key: Key, state: dict[Key, Item], new: Item | None) -> None:
+    def set(self, key: Key, state: dict[Key, SuppressionItem], new: SuppressionItem | None) -> None:
         """Replace an item of ``state`` by ``new``, in the table and in ``state`` itself.
 
         ``None`` removes it. Later changes start from what ``state`` then holds.
@@ -76,17 +76,17 @@ class Changes:
         return changes
 
 
-def _write(key: Key, old: Item | None, new: Item | None) -> Write:
+def _write(key: Key, old: SuppressionItem | None, new: SuppressionItem | None) -> Write:
     condition, values = _unchanged(old)
     if new is None:
         return dynamo.delete(table, *key, condition=condition, values=values)
     return dynamo.put(table, new, condition=condition, values=values)
 
 
-def _unchanged(item: Item | None) -> tuple[str, dict[str, Any]]:
+def _unchanged(item: SuppressionItem | None) -> tuple[str, dict[str, Any]]:
     if item is None:
         return "attribute_not_exists(#pk)", {}
-    values: dict[str, Any] = {name: item[name] for name in ("source", "lists") if name in item}
+    values = attributes_of(item, ("source", "lists"))
     clauses = [
         f"#{name} = :{name}" if name in values else f"attribute_not_exists(#{name})"
         for name in ("source", "lists")

@@ -13,14 +13,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.suppression.model import KINDS, SOURCES, SuppressionKind, Tally
-from chalicelib.suppression.store.items import ALL_SUBACCOUNTS, EntryPart, Key, part_of, table
+from chalicelib.suppression.store.items import ALL_SUBACCOUNTS, EntryPart, Key, part_of
 
 SHARDS = 8
+
+
+class SuppressionCountsItem(Keyed):
+    """A shard of a part's counts, each named ``<kind>__<source>``."""
+
+
+_table: Table[SuppressionCountsItem] = Table("suppression")
 
 
 def additions(account_id: int, parts: Sequence[EntryPart], changes: Tally) -> list[Write]:
@@ -31,7 +39,7 @@ def additions(account_id: int, parts: Sequence[EntryPart], changes: Tally) -> li
     expression = "ADD " + ", ".join(f"#{name} :{name}" for name in numbers)
     shard = random.randrange(SHARDS)
     return [
-        dynamo.update(table, *_key(account_id, part, shard), expression, values=numbers)
+        dynamo.update(_table, *_key(account_id, part, shard), expression, values=numbers)
         for part in parts
     ]
 
@@ -44,11 +52,12 @@ def read(account_id: int, parts: Iterable[EntryPart]) -> dict[EntryPart, Tally]:
         for part, tally in tallies.items()
         for shard in range(SHARDS)
     }
-    for item in table.get_all(keys, consistent=True):
+    for item in _table.get_all(keys, consistent=True):
         tally = keys[item["pk"], item["sk"]]
+        numbers: Mapping[str, Any] = item
         for kind in KINDS:
             for source in SOURCES:
-                if number := item.get(_attribute(kind, source)):
+                if number := numbers.get(_attribute(kind, source)):
                     tally[kind, source] += number
     return tallies
 

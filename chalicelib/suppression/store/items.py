@@ -37,17 +37,44 @@ Partitions cut by time or by shards would make every page of a quiet list more e
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, cast
 
 from chalicelib.core.addresses import spelling
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression.model import SuppressionEntry, SuppressionKind
 
-table = Table("suppression")
+
+class SuppressionItem(Keyed):
+    """An entry of a suppression list, or a lookup item, or both."""
+
+    #: Who created the entry; without it the item is only a lookup item
+    source: NotRequired[str]
+    #: The entry's creation, in ms
+    created: NotRequired[int]
+    #: The entry's position in its order: its last update, in ms, and a tie-break
+    at: NotRequired[str]
+    description: NotRequired[str]
+    #: The mailing list of the entry, in the case in which the client wrote it
+    list_id: NotRequired[str]
+    #: The mailing lists, in lower case, for which a lookup item says that there is an entry
+    lists: NotRequired[Set[str]]
+    #: Partitions in the indexes of one list
+    time_key: NotRequired[str]
+    domain_key: NotRequired[str]
+    source_key: NotRequired[str]
+    list_key: NotRequired[str]
+    #: Partitions in the indexes of all subaccounts' lists
+    sub_time_key: NotRequired[str]
+    sub_domain_key: NotRequired[str]
+    sub_source_key: NotRequired[str]
+    sub_list_key: NotRequired[str]
+
+
+table: Table[SuppressionItem] = Table("suppression")
 
 #: ``pk`` and ``sk`` of an item
 Key = tuple[str, str]
@@ -104,10 +131,12 @@ def key_of(account_id: int, entry: SuppressionEntry) -> Key:
     return (pk, sk + entry.list_id.lower())
 
 
-def to_item(account_id: int, entry: SuppressionEntry, lists: frozenset[str] = frozenset()) -> Item:
+def to_item(
+    account_id: int, entry: SuppressionEntry, lists: Set[str] = frozenset()
+) -> SuppressionItem:
     """Return the item of an entry; ``lists`` are the mailing lists that it is a lookup item for."""
     pk, sk = key_of(account_id, entry)
-    item: Item = {
+    item: SuppressionItem = {
         "pk": pk,
         "sk": sk,
         "at": f"{position(entry.updated_ms)}#{_tie_break(pk, sk)}",
@@ -118,10 +147,12 @@ def to_item(account_id: int, entry: SuppressionEntry, lists: frozenset[str] = fr
         item["description"] = entry.description
     if entry.list_id:
         item["list_id"] = entry.list_id
-    return item | dict(_index_keys(account_id, entry)) | ({"lists": lists} if lists else {})
+    if lists:
+        item["lists"] = lists
+    return cast(SuppressionItem, item | dict(_index_keys(account_id, entry)))
 
 
-def to_entry(item: Item | None) -> SuppressionEntry | None:
+def to_entry(item: SuppressionItem | None) -> SuppressionEntry | None:
     """Return the entry in an item, or ``None`` if it holds none."""
     if not item or "source" not in item:
         return None
@@ -138,12 +169,12 @@ def to_entry(item: Item | None) -> SuppressionEntry | None:
     )
 
 
-def read(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
+def read(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, SuppressionItem]:
     """Return the items that exist among ``keys``."""
     return _by_key(table.get_all(keys, consistent=consistent))
 
 
-def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
+def read_recipient(scope: Scope, recipient: str) -> dict[Key, SuppressionItem]:
     """Return all items about a recipient in the lists of a scope."""
     condition, values = "#pk = :pk", {"pk": partition(scope.account_id, recipient)}
     if not scope.spans:
@@ -180,7 +211,7 @@ def index_key(account_id: int, part: EntryPart, kind: SuppressionKind, value: st
     return f"{key}/{value}" if value else key
 
 
-def _by_key(items: Iterable[Item]) -> dict[Key, Item]:
+def _by_key(items: Iterable[SuppressionItem]) -> dict[Key, SuppressionItem]:
     return {(item["pk"], item["sk"]): item for item in items}
 
 

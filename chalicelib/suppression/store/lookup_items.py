@@ -13,9 +13,7 @@ list. A lookup item that holds neither is removed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from chalicelib.core.dynamo import Item
 from chalicelib.core.reading import Read
 from chalicelib.suppression.model import (
     NON_TRANSACTIONAL,
@@ -25,7 +23,7 @@ from chalicelib.suppression.model import (
     SuppressionHold,
 )
 from chalicelib.suppression.store import items
-from chalicelib.suppression.store.items import Key, lookup_key
+from chalicelib.suppression.store.items import Key, SuppressionItem, lookup_key
 
 
 def blocking_keys(
@@ -36,7 +34,7 @@ def blocking_keys(
     return [lookup_key(account_id, subaccount_id, each, type) for each in recipients]
 
 
-def read_eventually(keys: Iterable[Key]) -> Mapping[Key, Item]:
+def read_eventually(keys: Iterable[Key]) -> Mapping[Key, SuppressionItem]:
     """Read items eventually consistently: for half the price, and soon enough to hold mail back."""
     return items.read(set(keys), consistent=False)
 
@@ -54,7 +52,7 @@ def blocking(
     Takes one request for 100 recipients.
     """
     keys = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
-    lookup_items = read(keys)
+    lookup_items: Mapping[Key, SuppressionItem] = read(keys)
     return {
         recipient: SuppressionHold(lookup_items[key].get("source", ""), lists_of(lookup_items[key]))
         for recipient, key in zip(recipients, keys, strict=True)
@@ -86,7 +84,7 @@ def lookup_key_for(key: Key) -> Key:
     return (key[0], f"{owner}#{type}#")
 
 
-def lists_of(lookup_item: Mapping[str, Any] | None) -> frozenset[str]:
+def lists_of(lookup_item: SuppressionItem | None) -> frozenset[str]:
     """Return the mailing lists that have an entry of their own."""
     return frozenset(lookup_item.get("lists", ())) if lookup_item else frozenset()
 
@@ -96,7 +94,7 @@ def list_at(key: Key) -> str:
     return key[1].split("#", 2)[2]
 
 
-def without_entry(lookup_item: Item) -> Item | None:
+def without_entry(lookup_item: SuppressionItem) -> SuppressionItem | None:
     """Return a lookup item without its account-wide entry; ``None`` if no list remains."""
     lists = lists_of(lookup_item)
     if not lists:
@@ -104,19 +102,21 @@ def without_entry(lookup_item: Item) -> Item | None:
     return {"pk": lookup_item["pk"], "sk": lookup_item["sk"], "lists": lists}
 
 
-def with_list(lookup_item: Item | None, key: Key) -> Item:
+def with_list(lookup_item: SuppressionItem | None, key: Key) -> SuppressionItem:
     """Return a lookup item that also names the mailing list of the entry at ``key``."""
     pk, sk = lookup_key_for(key)
     lists = lists_of(lookup_item) | {list_at(key)}
-    return {**(lookup_item or {"pk": pk, "sk": sk}), "lists": lists}
+    base: SuppressionItem = lookup_item or {"pk": pk, "sk": sk}
+    return {**base, "lists": lists}
 
 
-def without_list(lookup_item: Item | None, key: Key) -> Item | None:
+def without_list(lookup_item: SuppressionItem | None, key: Key) -> SuppressionItem | None:
     """Return a lookup item that no longer names the mailing list of the entry at ``key``."""
     if lookup_item is None:
         return None
-    rest = {name: value for name, value in lookup_item.items() if name != "lists"}
     lists = lists_of(lookup_item) - {list_at(key)}
     if lists:
-        return rest | {"lists": lists}
+        return {**lookup_item, "lists": lists}
+    rest = lookup_item.copy()
+    rest.pop("lists", None)
     return rest if "source" in lookup_item else None

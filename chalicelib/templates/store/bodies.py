@@ -21,13 +21,21 @@ from dataclasses import dataclass
 from threading import Lock
 
 from chalicelib.core import blobs, dynamo
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 
 CACHE_BYTES = 32 * 1024 * 1024
 
-_config = Table("config")
+
+class BodyItem(Keyed):
+    """Content, or the data of previews."""
+
+    #: Compressed JSON
+    body: bytes
+
+
+_config: Table[BodyItem] = Table("config")
 
 
 class ContentGone(LookupError):
@@ -45,9 +53,8 @@ class Body:
         """Return the actions for the transaction that makes a template refer to the content."""
         if not self.ref.startswith("item/"):
             return []
-        return [
-            dynamo.put(_config, {"pk": partition, "sk": _item_key(self.ref), "body": self.data})
-        ]
+        item: BodyItem = {"pk": partition, "sk": _item_key(self.ref), "body": self.data}
+        return [dynamo.put(_config, item)]
 
 
 def prepare(account_id: int, content: Json) -> Body:

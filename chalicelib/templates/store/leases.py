@@ -31,14 +31,16 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from typing import NotRequired
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
 from chalicelib.core.errors import ApiError, resource_conflict
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Template, no_template
 from chalicelib.templates.store import bodies, records
+from chalicelib.templates.store.records import TemplateItem
 
 LAST_USE_SECONDS = 60.0
 """Seconds after which the time of a template's last use is written again."""
@@ -49,7 +51,18 @@ _POLL_SECONDS = 0.02
 _OF_TEST = "ab_test/"
 _GENERATION = "msg generation"
 
-_config = Table("config")
+
+class TemplateLeaseItem(Keyed):
+    """The lease of a transmission or an A/B test on a template."""
+
+    #: When it ends at the latest, in seconds
+    until: float
+    #: The lease of an A/B test does not expire
+    expires: NotRequired[int]
+
+
+_config: Table[TemplateLeaseItem] = Table("config")
+_heads: Table[TemplateItem] = Table("config")
 _uses: list[Callable[[Template], bool]] = []
 
 
@@ -88,19 +101,20 @@ def acquisition(template: Template, test_id: str) -> list[Write]:
 
     They fail if the template was deleted, or if its deletion is announced.
     """
-    lease = {"pk": records.partition(template.account_id, template.id), "until": _NO_END}
+    lease: TemplateLeaseItem = {
+        "pk": records.partition(template.account_id, template.id),
+        "sk": _test_lease_key(template.subaccount_id, test_id),
+        "until": _NO_END,
+    }
     withdrawal = dynamo.update(
-        _config,
+        _heads,
         *records.head(template),
         "REMOVE #deletion, #deletion_until",
         values={"now": clock.now()},
         condition="attribute_exists(#pk) "
         "AND (attribute_not_exists(#deletion) OR #deletion_until <= :now)",
     )
-    return [
-        withdrawal,
-        dynamo.put(_config, lease | {"sk": _test_lease_key(template.subaccount_id, test_id)}),
-    ]
+    return [withdrawal, dynamo.put(_config, lease)]
 
 
 def releasing(account_id: int, subaccount_id: int | None, template_id: str, test_id: str) -> Write:
@@ -118,7 +132,7 @@ def record_use(template: Template) -> None:
     if template.last_use is not None and now - template.last_use < LAST_USE_SECONDS:
         return
     try:
-        _config.update(
+        _heads.update(
             *records.head(template),
             "SET #last_use = :now",
             values={"now": now, "before": now - LAST_USE_SECONDS},
@@ -156,7 +170,7 @@ def delete(owner: Scope, template_id: str) -> bool:
 def _read_after_deletion(template: Template) -> Template | None:
     """Return the record once no deletion is announced, ``None`` if it was deleted."""
     while True:
-        item = _config.get(*records.head(template))
+        item = _heads.get(*records.head(template))
         if item is None:
             return None
         if "deletion" not in item:
@@ -169,7 +183,7 @@ def _read_after_deletion(template: Template) -> Template | None:
 
 def _announce(template: Template, token: str) -> None:
     """Announce a deletion in the record; raises ``ConditionFailed`` if the record is deleted."""
-    _config.update(
+    _heads.update(
         *records.head(template),
         "SET #deletion = :token, #deletion_until = :until",
         values={"token": token, "until": clock.now() + _ANNOUNCED_SECONDS},
@@ -179,7 +193,7 @@ def _announce(template: Template, token: str) -> None:
 
 def _withdraw(template: Template, token: str) -> None:
     try:
-        _config.update(
+        _heads.update(
             *records.head(template),
             "REMOVE #deletion, #deletion_until",
             values={"token": token},
@@ -189,7 +203,7 @@ def _withdraw(template: Template, token: str) -> None:
         return
 
 
-def _current_lease(template: Template) -> Item | None:
+def _current_lease(template: Template) -> TemplateLeaseItem | None:
     leases = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :leases)",
         {
@@ -203,7 +217,7 @@ def _current_lease(template: Template) -> Item | None:
     return next((lease for lease in leases if lease["until"] > now), None)
 
 
-def _user(lease: Item) -> str:
+def _user(lease: TemplateLeaseItem) -> str:
     _, is_test, test_id = lease["sk"].partition(_OF_TEST)
     return f"A/B test '{test_id}'" if is_test else _GENERATION
 
@@ -216,7 +230,7 @@ def _remove(template: Template, token: str) -> None:
     """Delete the record and its content; raises ``TransactionFailed`` if it has changed."""
     pk, sk = records.head(template)
     head = dynamo.delete(
-        _config,
+        _heads,
         pk,
         sk,
         condition="#revision = :revision AND #deletion = :token",
@@ -225,7 +239,7 @@ def _remove(template: Template, token: str) -> None:
     dynamo.transact([head, *bodies.removals(pk, template.body_refs)])
 
 
-def _lease(template: Template, transmission_id: str, until: float) -> Item:
+def _lease(template: Template, transmission_id: str, until: float) -> TemplateLeaseItem:
     return {
         "pk": records.partition(template.account_id, template.id),
         "sk": _lease_key(template.subaccount_id, transmission_id),

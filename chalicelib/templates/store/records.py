@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from typing import NotRequired, cast
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.dynamo import Attributes, Table, TransactionFailed
 from chalicelib.core.json_types import Json
 from chalicelib.core.owned_records import OwnedRecords
+from chalicelib.core.owner_keys import OwnedKeys
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
 from chalicelib.templates.model import Template, TemplateVersion, no_template, no_version
@@ -33,7 +35,40 @@ from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
 from chalicelib.templates.store.new_bodies import NewBodies
 
-_config = Table("config")
+
+class VersionFields(Attributes):
+    """The fields of a ``TemplateVersion``."""
+
+    published: bool
+    number: int
+    content_ref: str
+    name: str
+    description: str
+    options: dict[str, bool]
+    #: In seconds
+    updated: float
+    snippets: NotRequired[list[str] | None]
+
+
+class TemplateItem(OwnedKeys):
+    """A template with its versions: the fields of ``Template``."""
+
+    account_id: int
+    subaccount_id: int | None
+    id: str
+    shared: bool
+    draft: VersionFields
+    published: VersionFields | None
+    revision: int
+    #: In seconds, once the template was used
+    last_use: NotRequired[float]
+    preview_ref: NotRequired[str]
+    #: A deletion that is announced, and until when, in seconds (``leases``)
+    deletion: NotRequired[str]
+    deletion_until: NotRequired[float]
+
+
+_config: Table[TemplateItem] = Table("config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +238,7 @@ def head(template: Template) -> tuple[str, str]:
     return _records.key(template.account_id, template.subaccount_id, template.id)
 
 
-def from_item(item: Item) -> Template:
+def from_item(item: TemplateItem) -> Template:
     """Return the template of a record read from the table."""
     return Template(
         account_id=item["account_id"],
@@ -218,9 +253,18 @@ def from_item(item: Item) -> Template:
     )
 
 
-def _version(fields: Item) -> TemplateVersion:
+def _version(fields: VersionFields) -> TemplateVersion:
     snippets = fields.get("snippets")
-    return TemplateVersion(**fields | {"snippets": None if snippets is None else tuple(snippets)})
+    return TemplateVersion(
+        published=fields["published"],
+        number=fields["number"],
+        content_ref=fields["content_ref"],
+        name=fields["name"],
+        description=fields["description"],
+        options=fields["options"],
+        updated=fields["updated"],
+        snippets=None if snippets is None else tuple(snippets),
+    )
 
 
 def _write(old: Template, new: Template, new_bodies: NewBodies) -> None:
@@ -254,10 +298,10 @@ def _referring(template: Template, ref: str) -> Template:
     )
 
 
-def _to_item(template: Template) -> Item:
-    item = asdict(template) | _records.keys_of(template)
+def _to_item(template: Template) -> TemplateItem:
+    item = {**asdict(template), **_records.keys_of(template)}
     del item["last_use"]
-    return item
+    return cast(TemplateItem, item)
 
 
 _records = OwnedRecords("template", "head", from_item)

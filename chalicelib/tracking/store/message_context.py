@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, Literal, NamedTuple, NotRequired, cast
 
 from chalicelib.core import blobs, clock, dynamo, ids, message_keys
-from chalicelib.core.dynamo import Item, Key, Table
+from chalicelib.core.dynamo import Attributes, Key, Keyed, Table
 from chalicelib.core.message_event import EventFields
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
@@ -34,7 +34,33 @@ from chalicelib.core.settings import settings
 #: A message id, and the index of the first recipient of its work unit
 MessageRef = tuple[str, int]
 
-_messages = Table("messages")
+
+class ContextTable(Attributes):
+    """The fields of a work unit's messages, as columns of one table."""
+
+    #: The recipient index of each message
+    indexes: list[int]
+    #: The fields that have the same value in all messages
+    shared: dict[str, Any]
+    #: The values of each other field in all messages; ``None`` where a message lacks it
+    columns: dict[str, list[Any]]
+
+
+class ContextItem(Keyed):
+    """The context of a work unit's messages, in one of ``data`` and ``blob``."""
+
+    #: A ``ContextTable`` as compressed JSON
+    data: NotRequired[bytes]
+    #: The object of the bucket that holds the data if they are large
+    blob: NotRequired[str]
+    #: The name of the work unit; version 0.1.0 did not write it
+    unit: NotRequired[str]
+    expires: int
+
+
+_messages: Table[ContextItem] = Table("messages")
+#: The attribute that holds a context
+_Data = Literal["data", "blob"]
 #: What an erasure replaces in a message's fields; the address stays, unsubscribing needs it
 _ERASED: EventFields = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
@@ -51,21 +77,13 @@ class Context(NamedTuple):
     unit: str
 
 
-class _ContextTable(TypedDict):
-    """The stored fields of a unit's messages: those that all share, and the others as columns."""
-
-    indexes: list[int]
-    shared: dict[str, Any]
-    columns: dict[str, list[Any]]
-
-
 def item_of(
     transmission_id: str,
     first_index: int,
     shared: EventFields,
     messages: Sequence[tuple[int, EventFields]],
     unit: str = "",
-) -> Item | None:
+) -> ContextItem | None:
     """Return the item that holds the context of the messages of a work unit, by its name ``unit``.
 
     It belongs into the request that begins the unit. ``shared`` holds the event fields that all
@@ -75,12 +93,14 @@ def item_of(
     if not messages:
         return None
     data = _encode([(index, {**shared, **own}) for index, own in messages])
-    return {
-        **key_of(transmission_id, first_index),
-        "expires": int(clock.now()) + settings().messages_retention,
-        **({"unit": unit} if unit else {}),
-        **_data_attribute(transmission_id, first_index, data),
-    }
+    key = key_of(transmission_id, first_index)
+    expires = int(clock.now()) + settings().messages_retention
+    item: ContextItem = {"pk": key["pk"], "sk": key["sk"], "expires": expires}
+    if unit:
+        item["unit"] = unit
+    name, value = _data_attribute(transmission_id, first_index, data)
+    item[name] = value
+    return item
 
 
 def keys_of(refs: Iterable[MessageRef]) -> list[Key]:
@@ -88,7 +108,7 @@ def keys_of(refs: Iterable[MessageRef]) -> list[Key]:
     return list(dict.fromkeys(_item_key(_unit(ref)) for ref in refs))
 
 
-def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
+def read_now(keys: Iterable[Key]) -> dict[Key, ContextItem]:
     """Read items of the table consistently, a hundred in one request."""
     return {(i["pk"], i["sk"]): i for i in _messages.get_all(keys, consistent=True)}
 
@@ -103,7 +123,8 @@ def of_messages(refs: Iterable[MessageRef], read: Read = read_now) -> dict[str, 
     for ref in refs:
         indexes.setdefault(_unit(ref), []).append(ids.transmission_of(ref[0])[1])
     contexts: dict[str, Context] = {}
-    for item in read([_item_key(unit) for unit in indexes]).values():
+    items: Mapping[Key, ContextItem] = read([_item_key(unit) for unit in indexes])
+    for item in items.values():
         contexts |= _contexts(item, indexes[_unit_of(item)])
     return contexts
 
@@ -129,7 +150,7 @@ def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
         dynamo.retry_conflicts(partial(_erase, transmission_id, index, str(account_id), address))
 
 
-def _item_of(transmission_id: str, index: int) -> Item | None:
+def _item_of(transmission_id: str, index: int) -> ContextItem | None:
     """Return the item of the work unit that a message would belong to."""
     last = key_of(transmission_id, index)
     # A unit may have begun in a block before
@@ -165,8 +186,8 @@ def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> 
     if owner != (customer_id, address) or fields.items() >= _ERASED.items():
         return
     fields.update(_ERASED)
-    attribute = "blob" if "blob" in item else "data"
-    ((name, value),) = _data_attribute(transmission_id, first_index, _encode(messages)).items()
+    attribute: _Data = "blob" if "blob" in item else "data"
+    name, value = _data_attribute(transmission_id, first_index, _encode(messages))
     removal = "" if name == attribute else f" REMOVE #{attribute}"
     unchanged = dynamo.if_unchanged(attribute, item[attribute])
     values = unchanged["values"] | {"new": value}
@@ -182,15 +203,15 @@ def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> 
         blobs.delete(item["blob"])
 
 
-def _data_attribute(transmission_id: str, first_index: int, data: bytes) -> Item:
-    """Return the attribute that holds a unit's context; large data is put into the bucket first."""
+def _data_attribute(transmission_id: str, first_index: int, data: bytes) -> tuple[_Data, Any]:
+    """Return the attribute for a unit's context and its value, after storing large data."""
     if len(data) <= settings().item_inline_bytes:
-        return {"data": data}
+        return "data", data
     # The name contains a digest: repeated work must not replace the object of a unit that has begun
     digest = blake2b(data, digest_size=8).hexdigest()
     blob = f"transmissions/{transmission_id}/facts/{first_index}-{digest}"
     blobs.put(blob, data)
-    return {"blob": blob}
+    return "blob", blob
 
 
 def _encode(messages: list[tuple[int, EventFields]]) -> bytes:
@@ -198,7 +219,7 @@ def _encode(messages: list[tuple[int, EventFields]]) -> bytes:
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
-def _to_table(messages: list[tuple[int, EventFields]]) -> _ContextTable:
+def _to_table(messages: list[tuple[int, EventFields]]) -> ContextTable:
     """Return the fields as columns; a value that all messages share is stored once."""
     names = dict.fromkeys(name for _, fields in messages for name in fields)
     columns = {
@@ -216,7 +237,7 @@ def _is_constant(column: list[Any]) -> bool:
     return column.count(column[0]) == len(column)
 
 
-def _contexts(item: Item, indexes: Iterable[int]) -> dict[str, Context]:
+def _contexts(item: ContextItem, indexes: Iterable[int]) -> dict[str, Context]:
     """Return the contexts of these messages of a work unit, by message id."""
     if not _has_context(item):
         return {}
@@ -231,30 +252,30 @@ def _contexts(item: Item, indexes: Iterable[int]) -> dict[str, Context]:
     }
 
 
-def _has_context(item: Item) -> bool:
+def _has_context(item: ContextItem) -> bool:
     """Tell whether an item holds a context: it may be the record of a unit without messages."""
     return "data" in item or "blob" in item
 
 
-def _decode(item: Item) -> _ContextTable:
+def _decode(item: ContextItem) -> ContextTable:
     data = blobs.get(item["blob"]) if "blob" in item else item["data"]
-    table: _ContextTable = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    table: ContextTable = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
     return table
 
 
-def _messages_of(item: Item) -> list[tuple[int, EventFields]]:
+def _messages_of(item: ContextItem) -> list[tuple[int, EventFields]]:
     """Return each message's index and fields."""
     table = _decode(item)
     return [(index, _own(table, row)) for row, index in enumerate(table["indexes"])]
 
 
-def _own(table: _ContextTable, row: int) -> EventFields:
+def _own(table: ContextTable, row: int) -> EventFields:
     own = {name: column[row] for name, column in table["columns"].items()}
     fields = table["shared"] | {name: value for name, value in own.items() if value is not None}
     return cast(EventFields, fields)
 
 
-def _fields(table: _ContextTable, row: int, transmission_id: str, index: int) -> EventFields:
+def _fields(table: ContextTable, row: int, transmission_id: str, index: int) -> EventFields:
     own = _own(table, row)
     return {
         **own,
@@ -264,7 +285,7 @@ def _fields(table: _ContextTable, row: int, transmission_id: str, index: int) ->
     }
 
 
-def key_of(transmission_id: str, first_index: int) -> dict[str, str]:
+def key_of(transmission_id: str, first_index: int) -> Keyed:
     """Return the key of the item of the work unit that begins with this index."""
     partition = message_keys.block_partition(transmission_id, first_index // message_keys.BLOCK)
     return {"pk": partition, "sk": f"facts#{first_index:08d}"}
@@ -279,5 +300,5 @@ def _unit(ref: MessageRef) -> tuple[str, int]:
     return ids.transmission_of(ref[0])[0], ref[1]
 
 
-def _unit_of(item: Item) -> tuple[str, int]:
+def _unit_of(item: ContextItem) -> tuple[str, int]:
     return message_keys.transmission_of(item["pk"]), int(item["sk"].removeprefix("facts#"))

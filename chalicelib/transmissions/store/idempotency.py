@@ -22,10 +22,10 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.core import blobs, clock, ids
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.dynamo import Attributes, ConditionFailed, Keyed, Table
 from chalicelib.core.errors import (
     ApiError,
     idempotency_key_used,
@@ -37,7 +37,33 @@ from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import LONGEST_AHEAD_MS
 from chalicelib.transmissions.store import transmissions
 
-_transmissions = Table("transmissions")
+
+class AnswerBody(Attributes):
+    """The body of an answer."""
+
+    #: Compressed JSON, empty if it is large
+    body: bytes
+    #: The object of the bucket that holds a large body, else empty
+    blob: str
+
+
+class IdempotencyItem(Keyed):
+    """The claim of an idempotency key, and the answer once there is one."""
+
+    #: The SHA-256 of the request's body
+    digest: str
+    transmission_id: str
+    #: When another request may take the claim over, in seconds
+    lease: float
+    #: The HTTP status of the answer
+    status: NotRequired[int]
+    #: As in ``AnswerBody``
+    body: NotRequired[bytes]
+    blob: NotRequired[str]
+    expires: int
+
+
+_transmissions: Table[IdempotencyItem] = Table("transmissions")
 
 CLAIM_SECONDS = 60.0
 RETENTION = 86_400
@@ -83,7 +109,7 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
     pk = f"idempotency#{scope.account_id}#{scope.part or 0}#{key}"
     digest = _digest(body)
     now = clock.now()
-    item: Item = {
+    item: IdempotencyItem = {
         "pk": pk,
         "sk": "idempotency",
         "digest": digest,
@@ -98,7 +124,7 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
             values={"now": int(now)},
         )
     except ConditionFailed as conflict:
-        earlier = conflict.item or item
+        earlier: IdempotencyItem = conflict.item or item
         # The ids are the same where boto3 repeated this very write
         if earlier["transmission_id"] != item["transmission_id"]:
             return _claimed_before(earlier, digest, now)
@@ -143,7 +169,7 @@ def release(claim: Claim) -> None:
         return
 
 
-def _body_attributes(body: Any, transmission_id: str) -> Item:
+def _body_attributes(body: Any, transmission_id: str) -> AnswerBody:
     """Return the attributes that hold an answer's body, after storing what does not fit."""
     data = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
     if len(data) <= settings().item_inline_bytes:
@@ -153,16 +179,16 @@ def _body_attributes(body: Any, transmission_id: str) -> Item:
     return {"body": b"", "blob": key}
 
 
-def _replay(record: Item) -> Replay:
+def _replay(record: IdempotencyItem) -> Replay:
     data = blobs.get(record["blob"]) if record["blob"] else record["body"]
     return Replay(record["status"], json.loads(zlib.decompress(data)))
 
 
-def _claim(record: Item) -> Claim:
+def _claim(record: IdempotencyItem) -> Claim:
     return Claim(record["pk"], record["transmission_id"], record["digest"], record["lease"])
 
 
-def _claimed_before(record: Item, digest: str, now: float) -> Claim | Replay:
+def _claimed_before(record: IdempotencyItem, digest: str, now: float) -> Claim | Replay:
     """Return the answer to an earlier request, or its claim if its process died."""
     if record["digest"] != digest:
         raise idempotency_key_used("the key was used with a different request")
@@ -173,7 +199,7 @@ def _claimed_before(record: Item, digest: str, now: float) -> Claim | Replay:
     return _take_over(record, now)
 
 
-def _take_over(record: Item, now: float) -> Claim:
+def _take_over(record: IdempotencyItem, now: float) -> Claim:
     """Take the claim of a request that never came to its answer."""
     try:
         item = _transmissions.update(

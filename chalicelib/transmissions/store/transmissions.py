@@ -27,12 +27,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.accounts.store import sandbox, usage
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import blobs, caches, clock, dynamo, ids
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import (
+    Attributes,
+    ConditionFailed,
+    Keyed,
+    Table,
+    TransactionFailed,
+    Write,
+)
 from chalicelib.core.errors import ApiError
 from chalicelib.core.json_types import Json
 from chalicelib.core.owner_keys import account_partition
@@ -47,7 +54,41 @@ from chalicelib.transmissions.model import (
     unpack,
 )
 
-_transmissions = Table("transmissions")
+
+class TransmissionBody(Attributes):
+    """The bytes of a transmission (``Transmission.pack``)."""
+
+    #: Compressed, empty if it is large
+    body: bytes
+    #: The object of the bucket that holds a large body, else empty
+    blob: str
+
+
+class TransmissionItem(TransmissionBody, Keyed):
+    """A transmission, with what a list shows of it."""
+
+    #: The keys of the index, for one that is scheduled or goes to several
+    owner: NotRequired[str]
+    owner_key: NotRequired[str]
+    account_id: int
+    subaccount_id: int | None
+    campaign_id: str
+    description: str
+    template_id: str
+    draft: bool
+    state: str
+    recipients: int
+    chunks: int
+    chunk_size: int
+    #: Whether the recipients were counted at acceptance; in version 0.1.0 they always were
+    counted: NotRequired[bool]
+    #: The stored list to which it is sent (``recipient_lists``), or empty
+    list_ref: Json
+    created_ms: int
+    expires: int
+
+
+_transmissions: Table[TransmissionItem] = Table("transmissions")
 
 RETENTION = 30 * 86_400
 
@@ -189,7 +230,7 @@ def cancel(transmission: Transmission, recipients: int) -> bool:
 
 
 def _change_of_state(
-    transmission: Transmission, state: str, values: Item, *, in_list: bool
+    transmission: Transmission, state: str, values: Json, *, in_list: bool
 ) -> dict[str, Any]:
     """Return the update that gives a submitted transmission a new state and body."""
     values = values | _body_attributes(transmission.id, transmission.pack())
@@ -261,8 +302,21 @@ def _owned_by(owner: str, first_id: str = "0") -> Iterator[Summary]:
     )
     for item in items:
         if item["state"] != ACCEPTING:
-            fields = {name: item[name] for name in Summary.__slots__ if name != "id"}
-            yield Summary(id=item["owner_key"], **fields)
+            yield _summary(item)
+
+
+def _summary(item: TransmissionItem) -> Summary:
+    return Summary(
+        id=item["owner_key"],
+        subaccount_id=item["subaccount_id"],
+        campaign_id=item["campaign_id"],
+        description=item["description"],
+        template_id=item["template_id"],
+        draft=item["draft"],
+        state=item["state"],
+        recipients=item["recipients"],
+        chunks=item["chunks"],
+    )
 
 
 def put_recipients(transmission_id: str, recipients: Iterable[bytes]) -> None:
@@ -275,15 +329,12 @@ def get_recipients(transmission_id: str) -> Iterator[bytes]:
     return iterate(zlib.decompress(blobs.get(_recipients_key(transmission_id))))
 
 
-def _to_item(new: NewRecord) -> Item:
+def _to_item(new: NewRecord) -> TransmissionItem:
     transmission = new.transmission
-    scheduled = bool(transmission.start_ms)
-    owner = _owner(transmission.account_id, scheduled=scheduled)
-    index_keys = {"owner": owner, "owner_key": transmission.id}
-    return {
+    body = _body_attributes(transmission.id, new.data)
+    item: TransmissionItem = {
         "pk": _pk(transmission.id),
         "sk": "transmission",
-        **(index_keys if scheduled or new.recipients > 1 else {}),
         "account_id": transmission.account_id,
         "subaccount_id": transmission.subaccount_id,
         "campaign_id": transmission.campaign_id,
@@ -299,11 +350,17 @@ def _to_item(new: NewRecord) -> Item:
         "list_ref": new.list_ref or {},
         "created_ms": transmission.created_ms,
         "expires": int(clock.now()) + RETENTION,
-        **_body_attributes(transmission.id, new.data),
+        "body": body["body"],
+        "blob": body["blob"],
     }
+    scheduled = bool(transmission.start_ms)
+    if scheduled or new.recipients > 1:
+        item["owner"] = _owner(transmission.account_id, scheduled=scheduled)
+        item["owner_key"] = transmission.id
+    return item
 
 
-def _body_attributes(transmission_id: str, data: bytes) -> dict[str, bytes | str]:
+def _body_attributes(transmission_id: str, data: bytes) -> TransmissionBody:
     """Return the attributes that hold the body, after storing a large one in the bucket.
 
     The object is named by a digest of its bytes: a write that fails replaces no other body.
@@ -316,7 +373,7 @@ def _body_attributes(transmission_id: str, data: bytes) -> dict[str, bytes | str
     return {"body": b"", "blob": key}
 
 
-def _record(item: Item) -> Record:
+def _record(item: TransmissionItem) -> Record:
     body = blobs.get(item["blob"]) if item["blob"] else item["body"]
     return Record(
         unpack(zlib.decompress(body)),

@@ -14,17 +14,40 @@ replaces a record, and only a redelivery (``round``) replaces a delivered batch.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NotRequired
 
 from chalicelib.core import blobs, clock
-from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
+from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table, attributes_of
 from chalicelib.core.settings import settings
 from chalicelib.webhooks import attempts
 from chalicelib.webhooks.model import WebhookBatch
 
-_table = Table("webhooks")
+
+class WebhookBatchItem(Keyed):
+    """A batch after its last attempt: the fields of ``WebhookBatch``, and its bytes."""
+
+    webhook_id: str
+    batch_id: str
+    size: int
+    at_ms: int
+    attempts: int
+    response_code: int | None
+    failure_code: str
+    #: In ms
+    latency: int
+    delivered: bool
+    round: int
+    answer: NotRequired[str]
+    earlier: NotRequired[bytes]
+    #: The compressed bytes of the batch, or the object of the bucket that holds them
+    data: NotRequired[bytes]
+    blob: NotRequired[str]
+    expires: int
+
+
+_table: Table[WebhookBatchItem] = Table("webhooks")
 _PREFIX = "batch#"
 _INLINE_BYTES = 4000
 _FIELDS = tuple(WebhookBatch.__slots__)
@@ -38,9 +61,9 @@ def key_of(webhook_id: str, batch_id: str) -> Key:
     return (f"webhook#{webhook_id}", f"{_PREFIX}{batch_id}")
 
 
-def from_item(item: Item) -> WebhookBatch:
+def from_item(item: WebhookBatchItem) -> WebhookBatch:
     """Return the batch in an item of the table."""
-    return WebhookBatch(**{name: item[name] for name in _FIELDS if name in item})
+    return WebhookBatch(**attributes_of(item, _FIELDS))
 
 
 def newest(webhook_id: str, limit: int) -> list[WebhookBatch]:
@@ -116,11 +139,11 @@ def _removal(names: Sequence[str]) -> str:
     return " REMOVE " + ", ".join(f"#{name}" for name in names) if names else ""
 
 
-def _is_current(item: Mapping[str, Any]) -> bool:
+def _is_current(item: WebhookBatchItem) -> bool:
     return item["expires"] > clock.now()  # DynamoDB removes expired items within days
 
 
-def _store_body(batch: WebhookBatch, body: bytes) -> Item:
+def _store_body(batch: WebhookBatch, body: bytes) -> dict[str, Any]:
     """Store large bytes in the bucket; return the attributes that hold the bytes or their place."""
     compressed = zlib.compress(body, 6)
     if len(compressed) <= _INLINE_BYTES:
@@ -130,6 +153,6 @@ def _store_body(batch: WebhookBatch, body: bytes) -> Item:
     return {"blob": blob}
 
 
-def _body_of(item: Mapping[str, Any]) -> bytes:
+def _body_of(item: WebhookBatchItem) -> bytes:
     compressed = item.get("data")
     return zlib.decompress(compressed if compressed is not None else blobs.get(item["blob"]))

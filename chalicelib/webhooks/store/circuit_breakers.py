@@ -10,13 +10,28 @@ once in ``WEBHOOK_NOTE_INTERVAL``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, NotRequired
 
-from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
+from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table
 from chalicelib.core.settings import settings
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 
-_table = Table("webhooks")
+
+class CircuitBreakerItem(Keyed):
+    """The circuit breaker of a webhook: the fields of ``CircuitBreaker``."""
+
+    success_ms: NotRequired[int]
+    failure_ms: NotRequired[int]
+    #: The posts in a row that were not answered in good time
+    unanswered: NotRequired[int]
+    #: Until when the breaker is open
+    paused_until_ms: NotRequired[int]
+    #: Only for a deleted webhook
+    expires: NotRequired[int]
+
+
+_table: Table[CircuitBreakerItem] = Table("webhooks")
 
 #: The stored attribute of each field
 _ATTRIBUTES = {
@@ -32,11 +47,12 @@ def key_of(webhook_id: str) -> Key:
     return (f"webhook#{webhook_id}", "state")
 
 
-def from_item(item: Item | None) -> CircuitBreaker:
+def from_item(item: CircuitBreakerItem | None) -> CircuitBreaker:
     """Return the breaker in an item of the table; without an item, that of a new webhook."""
     if not item:
         return CircuitBreaker()
-    fields = {name: item[at] for name, at in _ATTRIBUTES.items() if at in item}
+    attributes: Mapping[str, Any] = item
+    fields = {name: attributes[at] for name, at in _ATTRIBUTES.items() if at in attributes}
     return CircuitBreaker(**fields)
 
 

@@ -10,10 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chalicelib.core import sealing
-from chalicelib.core.dynamo import Item, Key, Table
+from chalicelib.core.dynamo import Key, Keyed, Table
 from chalicelib.webhooks.model import AccessToken
 
-_table = Table("webhooks")
+
+class AccessTokenItem(Keyed):
+    """The access token of a webhook: the fields of ``AccessToken``."""
+
+    #: The token, sealed
+    sealed: bytes
+    details: str
+    fetched_ms: int
+    #: In seconds
+    expires_in: int | None
+    expires: int
+
+
+_table: Table[AccessTokenItem] = Table("webhooks")
 
 #: Seconds for which a token without a lifetime is stored
 _LONGEST_STORED = 30 * 86_400
@@ -52,6 +65,6 @@ def _key_of(webhook_id: str) -> Key:
     return (f"webhook#{webhook_id}", "token")
 
 
-def _from_item(item: Item) -> AccessToken:
+def _from_item(item: AccessTokenItem) -> AccessToken:
     value = sealing.open_sealed(item["sealed"], f"token/{item['pk'].partition('#')[2]}")
     return AccessToken(value.decode(), item["details"], item["fetched_ms"], item["expires_in"])

@@ -15,13 +15,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from typing import NotRequired, cast
 
 from chalicelib.core import clock, config_cache, dynamo
-from chalicelib.core.dynamo import Item, Key, Table
+from chalicelib.core.dynamo import Key, Keyed, Table, attributes_of
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.webhooks.model import Webhook
 
-_config = Table("config")
+
+class WebhookItem(Keyed):
+    """A webhook: the fields of ``Webhook``."""
+
+    id: str
+    account_id: int
+    name: str
+    target: str
+    events: list[str]
+    created_ms: int
+    source: int
+    #: Version 0.1.0 did not write it
+    subaccount_id: NotRequired[int | None]
+    active: bool
+    exceptions: list[int]
+    auth_type: str
+    sealed: bytes
+    deleted_ms: int | None
+    #: The revision
+    version: int
+    #: Only of a deleted webhook
+    expires: NotRequired[int]
+
+
+_config: Table[WebhookItem] = Table("config")
 _FIELDS = tuple(name for name in Webhook.__slots__ if name != "revision")
 _KEPT = 172_800  # seconds: two days, longer than any batch is tried
 
@@ -71,9 +96,9 @@ def delete(scope: Scope, webhook_id: str) -> bool:
     return bool(change(scope, webhook_id, lambda webhook: replace(webhook, deleted_ms=now_ms)))
 
 
-def from_item(item: Item) -> Webhook:
+def from_item(item: WebhookItem) -> Webhook:
     """Return the webhook in an item of the table."""
-    fields = {name: item[name] for name in _FIELDS if name in item}
+    fields = attributes_of(item, _FIELDS)
     fields |= {name: tuple(fields[name]) for name in ("events", "exceptions")}
     if "subaccount_id" not in fields and fields["source"] > PRIMARY:
         fields["subaccount_id"] = fields["source"]
@@ -94,11 +119,11 @@ def _replace(before: Webhook, after: Webhook) -> None:
         config_cache.forget(key_of(before.account_id, before.id))
 
 
-def _to_item(webhook: Webhook) -> Item:
+def _to_item(webhook: Webhook) -> WebhookItem:
     pk, sk = key_of(webhook.account_id, webhook.id)
     fields = asdict(webhook)
     revision = fields.pop("revision")
-    item = {"pk": pk, "sk": sk, **fields, "version": revision}
+    item = cast(WebhookItem, {"pk": pk, "sk": sk, **fields, "version": revision})
     if webhook.deleted_ms is not None:
         item["expires"] = webhook.deleted_ms // 1000 + _KEPT
     return item
