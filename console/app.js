@@ -11,7 +11,18 @@ import { SignIn } from "./parts/signin.js";
 /** The description of the API is for everybody; all other pages want a key. */
 function App() {
   if (key.value) return html`<${Shell} />`;
-  return html`${route.value.path[0] === "api" ? html`<main id="main" class="main" tabindex="-1"><${Lazy} load=${() => import("./pages/api.js")} /></main>` : html`<${SignIn} />`}<${Toasts} />`;
+  return html`
+    ${
+      route.value.path[0] === "api"
+        ? html`
+          <main id="main" class="main" tabindex="-1">
+            <${Lazy} load=${() => import("./pages/api.js")} />
+          </main>
+        `
+        : html`<${SignIn} />`
+    }
+    <${Toasts} />
+  `;
 }
 
 discover();

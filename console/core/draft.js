@@ -1,5 +1,5 @@
-// What is being written on the Send page. It outlives a look at another page and, as far as there is
-// room, a reload of the tab. It is gone with the tab, after sending, and when the session ends.
+// What is being written on the Send page. It outlives a look at another page and, as far as there
+// is room, a reload of the tab. It is gone with the tab, after sending, and when the session ends.
 import { DRAFT } from "./session.js";
 
 let current = null;
@@ -26,7 +26,9 @@ export function dropDraft() {
   sessionStorage.removeItem(DRAFT);
 }
 
-window.addEventListener("pagehide", () => { if (timer && current) store(); });
+window.addEventListener("pagehide", () => {
+  if (timer && current) store();
+});
 
 function store() {
   if (!current || sessionStorage.getItem(DRAFT) === null) return;
@@ -35,7 +37,10 @@ function store() {
   } catch {
     // A browser stores about 5 MB for a page: files are left out first
     try {
-      sessionStorage.setItem(DRAFT, JSON.stringify({ ...current, content: { ...current.content, files: [] } }));
+      sessionStorage.setItem(
+        DRAFT,
+        JSON.stringify({ ...current, content: { ...current.content, files: [] } }),
+      );
     } catch {
       sessionStorage.setItem(DRAFT, "{}");
     }

@@ -19,14 +19,19 @@ export function useLive(handlers, { poll, seconds = 10, paused = false } = {}) {
   const [on, setOn] = useState(source?.readyState === 1);
   useEffect(() => {
     if (!local.value || paused) return undefined;
-    const remove = Object.keys(handlers).map((name) => listen(name, (data) => latest.current[name]?.(data)));
+    const remove = Object.keys(handlers).map((name) =>
+      listen(name, (data) => latest.current[name]?.(data)),
+    );
     states.add(setOn);
     connect();
     setOn(source.readyState === 1);
     return () => {
       remove.forEach((each) => each());
       states.delete(setOn);
-      if (!states.size) { source.close(); source = null; }
+      if (!states.size) {
+        source.close();
+        source = null;
+      }
     };
   }, [local.value, paused]);
   useInterval(poll ?? (() => {}), poll && !paused && local.value === false ? seconds : 0);

@@ -19,31 +19,56 @@ import { ExportButton } from "./activity-export.js";
 
 const PAGE = 500;
 const MOST = 50000;
-const SPANS = [["1", "Last hour"], ["24", "Last day"], ["72", "Last 3 days"], ["240", "Last 10 days"]];
+const SPANS = [
+  ["1", "Last hour"],
+  ["24", "Last day"],
+  ["72", "Last 3 days"],
+  ["240", "Last 10 days"],
+];
 const COLUMNS = [
-  { label: "Event", width: "158px" }, { label: "Recipient", width: "minmax(140px, 2fr)", class: "wide" },
-  { label: "Detail", width: "minmax(120px, 3fr)", class: "wide" }, { label: "Time", width: "92px", class: "wide right" },
+  { label: "Event", width: "158px" },
+  { label: "Recipient", width: "minmax(140px, 2fr)", class: "wide" },
+  { label: "Detail", width: "minmax(120px, 3fr)", class: "wide" },
+  { label: "Time", width: "92px", class: "wide right" },
 ];
 
 /** The query of the search for the filters in the address. */
 export function searchQuery(query) {
   const hours = Number(query.hours || 24);
-  const search = { from: new Date(Date.now() - hours * 3600000).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
-  for (const name of ["events", "recipients", ...Object.keys(FILTERS)]) if (query[name]) search[name] = query[name];
+  const search = {
+    from: new Date(Date.now() - hours * 3600000).toISOString().slice(0, 19),
+    to: new Date(Date.now() + 60000).toISOString().slice(0, 19),
+  };
+  for (const name of ["events", "recipients", ...Object.keys(FILTERS)])
+    if (query[name]) search[name] = query[name];
   return { ...search, ...ofSubaccount() };
 }
 
 /** Whether an event of the stream belongs to the search. */
 function belongs(event, query) {
-  const has = (name, value) => !query[name] || query[name].split(",").some((each) => each.trim().toLowerCase() === String(value ?? "").toLowerCase());
-  return has("events", event.type) && has("recipients", event.rcpt_to) && (shownSubaccount() === "" || String(event.subaccount_id ?? 0) === shownSubaccount())
-    && Object.entries(FILTERS).every(([name, filter]) => has(name, event[filter.field]));
+  const has = (name, value) =>
+    !query[name] ||
+    query[name]
+      .split(",")
+      .some((each) => each.trim().toLowerCase() === String(value ?? "").toLowerCase());
+  return (
+    has("events", event.type) &&
+    has("recipients", event.rcpt_to) &&
+    (shownSubaccount() === "" || String(event.subaccount_id ?? 0) === shownSubaccount()) &&
+    Object.entries(FILTERS).every(([name, filter]) => has(name, event[filter.field]))
+  );
 }
 
 export default function Activity() {
   const { path, query } = route.value;
   const selected = path[1];
-  const [state, setState] = useState({ rows: [], total: 0, next: null, loading: true, error: null });
+  const [state, setState] = useState({
+    rows: [],
+    total: 0,
+    next: null,
+    loading: true,
+    error: null,
+  });
   const [paused, setPaused] = useState(false);
   const [filters, setFilters] = useState(false);
   const [recipient, setRecipient] = useState(query.recipients ?? "");
@@ -52,8 +77,12 @@ export default function Activity() {
   const { hours = "24", ...kept } = query;
   const identity = JSON.stringify([hours, kept, shownSubaccount()]);
 
-  useEffect(() => { if (typed !== (query.recipients ?? "")) setQuery({ recipients: typed }); }, [typed]);
-  useEffect(() => { if ((query.recipients ?? "") !== typed) setRecipient(query.recipients ?? ""); }, [query.recipients]);
+  useEffect(() => {
+    if (typed !== (query.recipients ?? "")) setQuery({ recipients: typed });
+  }, [typed]);
+  useEffect(() => {
+    if ((query.recipients ?? "") !== typed) setRecipient(query.recipients ?? "");
+  }, [query.recipients]);
 
   const newest = useRef(null);
   const load = useCallback(async (quiet) => {
@@ -61,18 +90,36 @@ export default function Activity() {
     const asked = (newest.current = {});
     if (!quiet) setState((former) => ({ ...former, loading: true, error: null }));
     try {
-      const answer = await get("api/v1/events/message", { ...searchQuery(route.value.query), per_page: PAGE });
-      if (asked === newest.current) setState({ rows: answer.results, total: answer.total_count, next: answer.links.next ?? null, loading: false, error: null });
+      const answer = await get("api/v1/events/message", {
+        ...searchQuery(route.value.query),
+        per_page: PAGE,
+      });
+      if (asked === newest.current)
+        setState({
+          rows: answer.results,
+          total: answer.total_count,
+          next: answer.links.next ?? null,
+          loading: false,
+          error: null,
+        });
     } catch (error) {
       if (asked === newest.current) setState((former) => ({ ...former, loading: false, error }));
     }
   }, []);
-  useEffect(() => { fresh.current.clear(); load(); }, [identity]);
+  useEffect(() => {
+    fresh.current.clear();
+    load();
+  }, [identity]);
 
-  const more = useMore(state, setState, async (next) => {
-    const answer = await get(next);
-    return { rows: answer.results, next: answer.links.next ?? null };
-  }, MOST);
+  const more = useMore(
+    state,
+    setState,
+    async (next) => {
+      const answer = await get(next);
+      return { rows: answer.results, next: answer.links.next ?? null };
+    },
+    MOST,
+  );
 
   const pending = useRef([]);
   const flush = useRef(0);
@@ -85,54 +132,217 @@ export default function Activity() {
       fresh.current = new Set(arrivals.map((each) => each.event_id));
       setState((former) => {
         const seen = new Set(former.rows.slice(0, 2000).map((each) => each.event_id));
-        const added = arrivals.filter((each) => !seen.has(each.event_id)).sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
-        return { ...former, rows: [...added, ...former.rows].slice(0, MOST), total: former.total + added.length };
+        const added = arrivals
+          .filter((each) => !seen.has(each.event_id))
+          .sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
+        return {
+          ...former,
+          rows: [...added, ...former.rows].slice(0, MOST),
+          total: former.total + added.length,
+        };
       });
     }, 250);
   };
-  const connected = useLive({ event: arrive, gap: () => load(true) }, { poll: () => load(true), paused });
+  const connected = useLive(
+    { event: arrive, gap: () => load(true) },
+    { poll: () => load(true), paused },
+  );
   useKeys({ Escape: () => selected && go(["activity"], query) });
 
   const event = state.rows.find((each) => each.event_id === selected);
   const active = Object.keys(FILTERS).filter((name) => query[name]);
-  const [about] = SPANS.find(([value]) => value === hours) ? [SPANS.find(([value]) => value === hours)[1]] : ["Last day"];
+  const [about] = SPANS.find(([value]) => value === hours)
+    ? [SPANS.find(([value]) => value === hours)[1]]
+    : ["Last day"];
   const cells = (row, narrow) => {
     const { label, tone, icon } = eventType(row.type);
-    if (narrow) return html`<span role="cell" class="event-lines"><span class="row apart"><${Badge} tone=${tone} icon=${icon}>${label}<//><span class="soft num"><${Time} at=${row.timestamp} /></span></span><span class="clip">${withLetters(row.rcpt_to)}</span></span>`;
-    return html`<span role="cell"><${Badge} tone=${tone} icon=${icon}>${label}<//></span><span role="cell" class="clip">${withLetters(row.rcpt_to)}</span>
-      <span role="cell" class="clip soft" title=${eventDetail(row)}>${eventDetail(row)}</span><span role="cell" class="right soft"><${Time} at=${row.timestamp} /></span>`;
+    if (narrow)
+      return html`
+        <span role="cell" class="event-lines">
+          <span class="row apart">
+            <${Badge} tone=${tone} icon=${icon}>${label}<//>
+            <span class="soft num"><${Time} at=${row.timestamp} /></span>
+          </span>
+          <span class="clip">${withLetters(row.rcpt_to)}</span>
+        </span>
+      `;
+    return html`
+      <span role="cell"><${Badge} tone=${tone} icon=${icon}>${label}<//></span>
+      <span role="cell" class="clip">${withLetters(row.rcpt_to)}</span>
+      <span role="cell" class="clip soft" title=${eventDetail(row)}>${eventDetail(row)}</span>
+      <span role="cell" class="right soft"><${Time} at=${row.timestamp} /></span>
+    `;
   };
   const filtered = active.length > 0 || query.events || query.recipients;
-  return html`<div class="page full"><h1 class="visually-hidden">Activity</h1><div class="panes ${selected ? "open" : "alone"}">
-    <section class="pane" aria-label="Events">
-      <header class="pane-head"><span class="pane-title" aria-hidden="true">Activity</span>
-        <span class="live ${connected || (local.value === false && !paused) ? "on" : ""}">${paused ? "Paused" : connected ? "Live" : local.value === false ? "Every 10 s" : "Connecting"}</span>
-        <${IconButton} icon=${paused ? "play" : "pause"} kind="ghost small" label=${paused ? "Go on" : "Pause"} onClick=${() => { setPaused(!paused); if (paused) load(true); }} />
-        <${ExportButton} query=${() => searchQuery(route.value.query)} total=${state.total} />
-        <${CurlButton} path="api/v1/events/message" query=${searchQuery(query)} />
-      </header>
-      <div class="pane-tools"><div class="toolbar">
-        <${SearchField} label="Recipient" placeholder="Recipient's address" value=${recipient} onInput=${setRecipient} />
-        <${SelectField} hideLabel label="Time" value=${hours} options=${SPANS} onChange=${(value) => setQuery({ hours: value === "24" ? "" : value })} />
-        <${Button} icon="list-filter" aria-expanded=${filters ? "true" : "false"} onClick=${() => setFilters(true)}>Filter${active.length ? ` (${active.length})` : ""}<//>
-      </div><${Types} value=${query.events} /><${Filters} open=${filters} query=${query} onClose=${() => setFilters(false)} /></div>
-      ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${() => load()} /></div>`}
-      ${state.loading && !state.rows.length ? html`<${SkeletonRows} rows=${9} height=${45} />`
-    : !state.rows.length && !state.error ? html`<${Empty} icon="activity" title=${filtered ? "No event matches" : "No event yet"} actions=${filtered && html`<${Button} onClick=${() => go(["activity"])}>Remove all filters<//>`}>
-        ${filtered ? "Events are kept for ten days. Another time or fewer filters may find them." : `Sending, delivery, bounces, opens and clicks appear here as they happen. ${about}: none.`}<//>`
-    : html`<${List} label="Events" rows=${state.rows} id=${(row) => row.event_id} link=${(row) => href(["activity", row.event_id], query)} active=${selected} name=${(row) => `${eventType(row.type).label}: ${row.rcpt_to}`}
-        columns=${COLUMNS} rowHeight=${45} narrowHeight=${62} cells=${cells} onEnd=${more}
-        foot=${html`<p class="grid-foot">${number(state.rows.length)} of ${number(Math.max(state.total, state.rows.length))} events${state.next ? ", more as you scroll" : ""}</p>`} />`}
-    </section>
-    ${selected && html`<section class="pane" aria-label="Event"><${EventView} id=${selected} event=${event} onClose=${() => go(["activity"], query)} /></section>`}
-  </div></div>`;
+  return html`
+    <div class="page full">
+      <h1 class="visually-hidden">Activity</h1>
+      <div class="panes ${selected ? "open" : "alone"}">
+        <section class="pane" aria-label="Events">
+          <header class="pane-head">
+            <span class="pane-title" aria-hidden="true">Activity</span>
+            <span class="live ${connected || (local.value === false && !paused) ? "on" : ""}">
+              ${
+                paused
+                  ? "Paused"
+                  : connected
+                    ? "Live"
+                    : local.value === false
+                      ? "Every 10 s"
+                      : "Connecting"
+              }
+            </span>
+            <${IconButton}
+              icon=${paused ? "play" : "pause"}
+              kind="ghost small"
+              label=${paused ? "Go on" : "Pause"}
+              onClick=${() => {
+                setPaused(!paused);
+                if (paused) load(true);
+              }}
+            />
+            <${ExportButton} query=${() => searchQuery(route.value.query)} total=${state.total} />
+            <${CurlButton} path="api/v1/events/message" query=${searchQuery(query)} />
+          </header>
+          <div class="pane-tools">
+            <div class="toolbar">
+              <${SearchField}
+                label="Recipient"
+                placeholder="Recipient's address"
+                value=${recipient}
+                onInput=${setRecipient}
+              />
+              <${SelectField}
+                hideLabel
+                label="Time"
+                value=${hours}
+                options=${SPANS}
+                onChange=${(value) => setQuery({ hours: value === "24" ? "" : value })}
+              />
+              <${Button}
+                icon="list-filter"
+                aria-expanded=${filters ? "true" : "false"}
+                onClick=${() => setFilters(true)}
+              >
+                Filter${active.length ? ` (${active.length})` : ""}
+              <//>
+            </div>
+            <${Types} value=${query.events} />
+            <${Filters} open=${filters} query=${query} onClose=${() => setFilters(false)} />
+          </div>
+          ${
+            state.error &&
+            html`
+              <div class="pane-note">
+                <${ErrorBox} error=${state.error} retry=${() => load()} />
+              </div>
+            `
+          }
+          ${
+            state.loading && !state.rows.length
+              ? html`<${SkeletonRows} rows=${9} height=${45} />`
+              : !state.rows.length && !state.error
+                ? html`
+                  <${Empty}
+                    icon="activity"
+                    title=${filtered ? "No event matches" : "No event yet"}
+                    actions=${
+                      filtered &&
+                      html`<${Button} onClick=${() => go(["activity"])}>Remove all filters<//>`
+                    }
+                  >
+                    ${
+                      filtered
+                        ? "Events are kept for ten days. Another time or fewer filters may " +
+                          "find them."
+                        : `Sending, delivery, bounces, opens and clicks appear here as they ` +
+                          `happen. ${about}: none.`
+                    }
+                  <//>
+                `
+                : html`
+                  <${List}
+                    label="Events"
+                    rows=${state.rows}
+                    id=${(row) => row.event_id}
+                    link=${(row) => href(["activity", row.event_id], query)}
+                    active=${selected}
+                    name=${(row) => `${eventType(row.type).label}: ${row.rcpt_to}`}
+                    columns=${COLUMNS}
+                    rowHeight=${45}
+                    narrowHeight=${62}
+                    cells=${cells}
+                    onEnd=${more}
+                    foot=${html`
+                      <p class="grid-foot">
+                        ${number(state.rows.length)} of${" "}
+                        ${number(Math.max(state.total, state.rows.length))} events
+                        ${state.next ? ", more as you scroll" : ""}
+                      </p>
+                    `}
+                  />
+                `
+          }
+        </section>
+        ${
+          selected &&
+          html`
+            <section class="pane" aria-label="Event">
+              <${EventView}
+                id=${selected}
+                event=${event}
+                onClose=${() => go(["activity"], query)}
+              />
+            </section>
+          `
+        }
+      </div>
+    </div>
+  `;
 }
 
 /** The types that are searched for most, as buttons. */
 function Types({ value }) {
-  const GROUPS = [["", "All"], ["injection", "Sent"], ["delivery", "Delivered"], ["bounce,out_of_band", "Bounced"], ["delay", "Delayed"], ["open,initial_open", "Opened"], ["click", "Clicked"], ["spam_complaint", "Complaints"], ["list_unsubscribe,link_unsubscribe", "Unsubscribed"]];
+  const GROUPS = [
+    ["", "All"],
+    ["injection", "Sent"],
+    ["delivery", "Delivered"],
+    ["bounce,out_of_band", "Bounced"],
+    ["delay", "Delayed"],
+    ["open,initial_open", "Opened"],
+    ["click", "Clicked"],
+    ["spam_complaint", "Complaints"],
+    ["list_unsubscribe,link_unsubscribe", "Unsubscribed"],
+  ];
   const current = value ?? "";
   const other = current && !GROUPS.some(([each]) => each === current);
-  return html`<div class="segments scrolls" role="group" aria-label="Types of events">${[...GROUPS, ...(other ? [[current, current.split(",").map((each) => eventType(each).label).join(", ")]] : [])].map(([each, text]) => html`
-    <button type="button" key=${each} aria-pressed=${each === current ? "true" : "false"} onClick=${() => setQuery({ events: each })}>${text}</button>`)}</div>`;
+  return html`
+    <div class="segments scrolls" role="group" aria-label="Types of events">
+      ${[
+        ...GROUPS,
+        ...(other
+          ? [
+              [
+                current,
+                current
+                  .split(",")
+                  .map((each) => eventType(each).label)
+                  .join(", "),
+              ],
+            ]
+          : []),
+      ].map(
+        ([each, text]) => html`
+          <button
+            type="button"
+            key=${each}
+            aria-pressed=${each === current ? "true" : "false"}
+            onClick=${() => setQuery({ events: each })}
+          >
+            ${text}
+          </button>
+        `,
+      )}
+    </div>
+  `;
 }

@@ -26,39 +26,72 @@ const listQuery = () => ({ ...shownMail(), details: true, limit: PAGE });
 export default function Mailbox() {
   const { path, query } = route.value;
   const selected = path[1];
-  const [state, setState] = useState({ rows: [], counts: null, next: null, loading: true, error: null });
+  const [state, setState] = useState({
+    rows: [],
+    counts: null,
+    next: null,
+    loading: true,
+    error: null,
+  });
   const [text, setText] = useState(query.q ?? "");
   const typed = useSettled(text, 250);
   const q = query.q ?? "";
 
-  useEffect(() => { if (typed !== q) setQuery({ q: typed }); }, [typed]);
-  useEffect(() => { if (q !== typed) setText(q); }, [q]);
+  useEffect(() => {
+    if (typed !== q) setQuery({ q: typed });
+  }, [typed]);
+  useEffect(() => {
+    if (q !== typed) setText(q);
+  }, [q]);
 
   const load = useCallback(async () => {
     try {
       const answer = await get("local/mailbox", listQuery());
-      setState({ rows: answer.results, counts: answer.counts, next: answer.links?.next ?? null, loading: false, error: null });
+      setState({
+        rows: answer.results,
+        counts: answer.counts,
+        next: answer.links?.next ?? null,
+        loading: false,
+        error: null,
+      });
     } catch (error) {
       setState((former) => ({ ...former, loading: false, error }));
     }
   }, []);
-  useEffect(() => { setState((former) => ({ ...former, loading: true })); load(); }, [q, shownSubaccount()]);
+  useEffect(() => {
+    setState((former) => ({ ...former, loading: true }));
+    load();
+  }, [q, shownSubaccount()]);
 
-  const more = useMore(state, setState, async (next) => {
-    const answer = await get(next);
-    return { rows: answer.results, next: answer.links?.next ?? null };
-  }, MOST);
+  const more = useMore(
+    state,
+    setState,
+    async (next) => {
+      const answer = await get(next);
+      return { rows: answer.results, next: answer.links?.next ?? null };
+    },
+    MOST,
+  );
 
   const arrivals = useArrivals((messages) => {
     if (route.value.query.q || shownSubaccount() !== "") return load();
     return setState((former) => {
       const known = new Set(former.rows.slice(0, 1000).map((each) => each.id));
-      return { ...former, rows: [...messages.filter((each) => !known.has(each.id)), ...former.rows].slice(0, MOST), loading: false };
+      return {
+        ...former,
+        rows: [...messages.filter((each) => !known.has(each.id)), ...former.rows].slice(0, MOST),
+        loading: false,
+      };
     });
   });
   const connected = useLive({
     message: arrivals,
-    mailbox: (counts) => setState((former) => (former.counts && counts.messages < former.counts.messages - 1 ? (load(), former) : { ...former, counts })),
+    mailbox: (counts) =>
+      setState((former) =>
+        former.counts && counts.messages < former.counts.messages - 1
+          ? (load(), former)
+          : { ...former, counts },
+      ),
     gap: load,
   });
 
@@ -67,7 +100,10 @@ export default function Mailbox() {
   const dropped = useRef("");
   const mark = (id, unread) => {
     if (dropped.current === id) return undefined;
-    setState((former) => ({ ...former, rows: former.rows.map((each) => (each.id === id ? { ...each, unread } : each)) }));
+    setState((former) => ({
+      ...former,
+      rows: former.rows.map((each) => (each.id === id ? { ...each, unread } : each)),
+    }));
     marking.current = put(`local/mailbox/${id}`, { unread });
     return marking.current;
   };
@@ -82,55 +118,208 @@ export default function Mailbox() {
     const next = state.rows[index + 1] ?? state.rows[index - 1];
     dropped.current = id;
     await marking.current.catch(() => {});
-    if (!await attempt(() => remove(`local/mailbox/${id}`), "Message deleted")) { dropped.current = ""; return; }
+    if (!(await attempt(() => remove(`local/mailbox/${id}`), "Message deleted"))) {
+      dropped.current = "";
+      return;
+    }
     setState((former) => ({ ...former, rows: former.rows.filter((each) => each.id !== id) }));
     go(next ? ["mailbox", next.id] : ["mailbox"], query, { replace: true });
   };
   const empty = async () => {
     const all = !q && shownSubaccount() === "";
-    const amount = all ? state.counts?.messages ?? 0 : state.rows.length;
-    const whose = { "": "", 0: " of the primary account" }[shownSubaccount()] ?? ` of ${subaccountName(Number(shownSubaccount()))}`;
+    const amount = all ? (state.counts?.messages ?? 0) : state.rows.length;
+    const whose =
+      { "": "", 0: " of the primary account" }[shownSubaccount()] ??
+      ` of ${subaccountName(Number(shownSubaccount()))}`;
     const what = !all && state.next ? "Every message" : plural(amount, "message");
-    const text = `${what}${whose}${q ? " that the search finds" : ""} ${amount === 1 || state.next ? "is" : "are"} deleted.${all ? "" : " Other mail stays."}`;
-    if (!await confirm({ title: all ? "Delete all mail?" : "Delete all mail shown?", text, action: "Delete all", typed: amount > 100 ? String(amount) : undefined })) return;
-    if (await attempt(() => remove("local/mailbox", shownMail()), all ? "Mailbox emptied" : "Deleted")) { go(["mailbox"], query); load(); }
+    const text =
+      `${what}${whose}${q ? " that the search finds" : ""} ` +
+      `${amount === 1 || state.next ? "is" : "are"} deleted.${all ? "" : " Other mail stays."}`;
+    if (
+      !(await confirm({
+        title: all ? "Delete all mail?" : "Delete all mail shown?",
+        text,
+        action: "Delete all",
+        typed: amount > 100 ? String(amount) : undefined,
+      }))
+    )
+      return;
+    if (
+      await attempt(() => remove("local/mailbox", shownMail()), all ? "Mailbox emptied" : "Deleted")
+    ) {
+      go(["mailbox"], query);
+      load();
+    }
   };
-  const readAll = async () => { if (await attempt(() => request("PUT", "local/mailbox", { query: shownMail(), body: { unread: false } }))) load(); };
+  const readAll = async () => {
+    if (
+      await attempt(() =>
+        request("PUT", "local/mailbox", { query: shownMail(), body: { unread: false } }),
+      )
+    )
+      load();
+  };
   useKeys({
     Escape: () => selected && go(["mailbox"], query),
-    n: () => neighbour(1), p: () => neighbour(-1),
-    u: () => selected && mark(selected, true), "#": () => selected && drop(selected), Delete: () => selected && drop(selected),
+    n: () => neighbour(1),
+    p: () => neighbour(-1),
+    u: () => selected && mark(selected, true),
+    "#": () => selected && drop(selected),
+    Delete: () => selected && drop(selected),
   });
 
   const { counts, rows } = state;
   const someUnread = q || shownSubaccount() ? rows.some((each) => each.unread) : counts?.unread > 0;
   const nothing = !rows.length && !state.error && !state.loading;
-  return html`<div class="page full"><h1 class="visually-hidden">Mailbox</h1><div class="panes ${selected ? "open" : nothing && !q ? "alone" : ""}">
-    <section class="pane" aria-label="Messages">
-      <header class="pane-head"><span class="pane-title" aria-hidden="true">Mailbox</span>
-        <span class="live ${connected ? "on" : ""}">${connected ? "Live" : "Connecting"}</span>
-        ${someUnread && html`<${IconButton} icon="mail-check" kind="ghost small" label="Mark all as read" onClick=${readAll} />`}
-        <${IconButton} icon="trash-2" kind="ghost small" label="Delete all" disabled=${!rows.length} onClick=${empty} />
-        <${CurlButton} path="local/mailbox" query=${{ ...shownMail(), details: true }} />
-      </header>
-      <div class="pane-tools"><div class="toolbar"><${SearchField} label="Search mail" placeholder="Search, such as to:anna is:unread" value=${text} onInput=${setText} /><${SearchHelp} onPick=${(part) => setText(`${text} ${part}`.trim())} /></div></div>
-      ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`}
-      ${state.loading && !rows.length ? html`<${SkeletonRows} rows=${8} height=${76} />`
-    : nothing ? (q ? html`<${Empty} icon="search" title="No message matches" actions=${html`<${Button} onClick=${() => setText("")}>Show all mail<//>`}>The search looks at addresses, subjects and texts of all mail.<//>`
-      : html`<${Empty} icon="inbox" title="No mail yet" actions=${html`<${Button} kind="primary" href=${href(["overview"])}>Send the first message<//>`}>Everything that this service sends is caught here, and nothing leaves this machine. New mail appears at once.<//>`)
-    : !state.error && html`<${List} label="Messages" rows=${rows} id=${(row) => row.id} link=${(row) => href(["mailbox", row.id], query)} active=${selected} columns=${COLUMNS} plain
-        rowHeight=${76} narrowHeight=${76} onEnd=${more} name=${(row) => `${row.unread ? "Unread: " : ""}${row.subject || "No subject"}, to ${row.to}`} cells=${(row) => html`<${Row} row=${row} />`}
-        foot=${html`<p class="grid-foot num">${q || shownSubaccount() ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread && !q && !shownSubaccount() ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
-    </section>
-    ${selected ? html`<section class="pane" aria-label="Message"><${MessageView} key=${selected} id=${selected} onClose=${() => go(["mailbox"], query)} onDrop=${() => drop(selected)} mark=${mark} neighbour=${neighbour} /></section>`
-    : !(nothing && !q) && html`<section class="pane wide-only" aria-label="Message"><${Empty} icon="mail-open" title="No message selected"><kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>Enter</kbd> opens.<//></section>`}
-  </div></div>`;
+  return html`
+    <div class="page full">
+      <h1 class="visually-hidden">Mailbox</h1>
+      <div class="panes ${selected ? "open" : nothing && !q ? "alone" : ""}">
+        <section class="pane" aria-label="Messages">
+          <header class="pane-head">
+            <span class="pane-title" aria-hidden="true">Mailbox</span>
+            <span class="live ${connected ? "on" : ""}">${connected ? "Live" : "Connecting"}</span>
+            ${
+              someUnread &&
+              html`
+                <${IconButton}
+                  icon="mail-check"
+                  kind="ghost small"
+                  label="Mark all as read"
+                  onClick=${readAll}
+                />
+              `
+            }
+            <${IconButton}
+              icon="trash-2"
+              kind="ghost small"
+              label="Delete all"
+              disabled=${!rows.length}
+              onClick=${empty}
+            />
+            <${CurlButton} path="local/mailbox" query=${{ ...shownMail(), details: true }} />
+          </header>
+          <div class="pane-tools">
+            <div class="toolbar">
+              <${SearchField}
+                label="Search mail"
+                placeholder="Search, such as to:anna is:unread"
+                value=${text}
+                onInput=${setText}
+              />
+              <${SearchHelp} onPick=${(part) => setText(`${text} ${part}`.trim())} />
+            </div>
+          </div>
+          ${
+            state.error &&
+            html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`
+          }
+          ${
+            state.loading && !rows.length
+              ? html`<${SkeletonRows} rows=${8} height=${76} />`
+              : nothing
+                ? q
+                  ? html`
+                    <${Empty}
+                      icon="search"
+                      title="No message matches"
+                      actions=${html`<${Button} onClick=${() => setText("")}>Show all mail<//>`}
+                    >
+                      The search looks at addresses, subjects and texts of all mail.
+                    <//>
+                  `
+                  : html`
+                    <${Empty}
+                      icon="inbox"
+                      title="No mail yet"
+                      actions=${html`
+                        <${Button} kind="primary" href=${href(["overview"])}>
+                          Send the first message
+                        <//>
+                      `}
+                    >
+                      Everything that this service sends is caught here, and nothing leaves this
+                      machine. New mail appears at once.
+                    <//>
+                  `
+                : !state.error &&
+                  html`
+                    <${List}
+                      label="Messages"
+                      rows=${rows}
+                      id=${(row) => row.id}
+                      link=${(row) => href(["mailbox", row.id], query)}
+                      active=${selected}
+                      columns=${COLUMNS}
+                      plain
+                      rowHeight=${76}
+                      narrowHeight=${76}
+                      onEnd=${more}
+                      name=${(row) =>
+                        `${row.unread ? "Unread: " : ""}${row.subject || "No subject"}, to ` +
+                        `${row.to}`}
+                      cells=${(row) => html`<${Row} row=${row} />`}
+                      foot=${html`
+                        <p class="grid-foot num">
+                          ${
+                            q || shownSubaccount()
+                              ? `${number(rows.length)} found`
+                              : plural(counts?.messages ?? rows.length, "message")
+                          }
+                          ${
+                            counts?.unread && !q && !shownSubaccount()
+                              ? `, ${number(counts.unread)} unread`
+                              : ""
+                          }
+                        </p>
+                      `}
+                    />
+                  `
+          }
+        </section>
+        ${
+          selected
+            ? html`
+              <section class="pane" aria-label="Message">
+                <${MessageView}
+                  key=${selected}
+                  id=${selected}
+                  onClose=${() => go(["mailbox"], query)}
+                  onDrop=${() => drop(selected)}
+                  mark=${mark}
+                  neighbour=${neighbour}
+                />
+              </section>
+            `
+            : !(nothing && !q) &&
+              html`
+                <section class="pane wide-only" aria-label="Message">
+                  <${Empty} icon="mail-open" title="No message selected">
+                    <kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>Enter</kbd> opens.
+                  <//>
+                </section>
+              `
+        }
+      </div>
+    </div>
+  `;
 }
 
 function Row({ row }) {
-  return html`<span role="cell" class="mail-row ${row.unread ? "unread" : ""}">
-    <span class="row"><span class="clip grow who">${row.to}</span>${row.attachments > 0 && html`<${Icon} name="paperclip" label="${plural(row.attachments, "attachment")}" />`}<span class="soft"><${Time} at=${row.received_at} /></span></span>
-    <span class="clip subject">${row.subject || "(no subject)"}</span><span class="clip soft">${row.snippet || " "}</span></span>`;
+  return html`
+    <span role="cell" class="mail-row ${row.unread ? "unread" : ""}">
+      <span class="row">
+        <span class="clip grow who">${row.to}</span>
+        ${
+          row.attachments > 0 &&
+          html`<${Icon} name="paperclip" label="${plural(row.attachments, "attachment")}" />`
+        }
+        <span class="soft"><${Time} at=${row.received_at} /></span>
+      </span>
+      <span class="clip subject">${row.subject || "(no subject)"}</span>
+      <span class="clip soft">${row.snippet || " "}</span>
+    </span>
+  `;
 }
 
 /** Gather messages that arrive together, so that many of them are drawn at once. */
@@ -141,6 +330,9 @@ function useArrivals(work) {
   const timer = useRef(0);
   return useCallback((message) => {
     pending.current.unshift(message);
-    timer.current ||= setTimeout(() => { timer.current = 0; latest.current(pending.current.splice(0)); }, 120);
+    timer.current ||= setTimeout(() => {
+      timer.current = 0;
+      latest.current(pending.current.splice(0));
+    }, 120);
   }, []);
 }

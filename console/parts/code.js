@@ -5,11 +5,23 @@ import { Button, copy, IconButton } from "./controls.js";
 import { Dialog } from "./dialog.js";
 
 export function Code({ text, label = "Code", wrapped, plain }) {
-  return html`<div class="code"><pre class=${wrapped ? "wrapped" : ""} tabindex="0" aria-label=${label}>${plain ? text : text}</pre>
-    <${IconButton} icon="copy" label="Copy ${label.toLowerCase()}" kind="small" onClick=${() => copy(text)} /></div>`;
+  return html`
+    <div class="code">
+      <pre class=${wrapped ? "wrapped" : ""} tabindex="0" aria-label=${label}>
+        ${plain ? text : text}
+      </pre>
+      <${IconButton}
+        icon="copy"
+        label="Copy ${label.toLowerCase()}"
+        kind="small"
+        onClick=${() => copy(text)}
+      />
+    </div>
+  `;
 }
 
-const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+const TOKENS =
+  /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
 
 /** A value as JSON, coloured. */
 export function Json({ value, label = "JSON" }) {
@@ -19,20 +31,40 @@ export function Json({ value, label = "JSON" }) {
   for (const match of text.matchAll(TOKENS)) {
     parts.push(text.slice(end, match.index));
     end = match.index + match[0].length;
-    if (match[1]) parts.push(html`<span class=${match[2] ? "token-key" : "token-string"}>${match[1]}</span>`, match[2] ?? "");
-    else parts.push(html`<span class=${match[3] ? "token-number" : "token-word"}>${match[0]}</span>`);
+    if (match[1])
+      parts.push(
+        html`<span class=${match[2] ? "token-key" : "token-string"}>${match[1]}</span>`,
+        match[2] ?? "",
+      );
+    else
+      parts.push(html`<span class=${match[3] ? "token-number" : "token-word"}>${match[0]}</span>`);
   }
   parts.push(text.slice(end));
-  return html`<div class="code"><pre tabindex="0" aria-label=${label}>${parts}</pre>
-    <${IconButton} icon="copy" label="Copy ${label}" kind="small" onClick=${() => copy(text)} /></div>`;
+  return html`
+    <div class="code">
+      <pre tabindex="0" aria-label=${label}>${parts}</pre>
+      <${IconButton} icon="copy" label="Copy ${label}" kind="small" onClick=${() => copy(text)} />
+    </div>
+  `;
 }
 
 /** A button that shows the request behind a view as a line for a shell. */
 export function CurlButton({ method = "GET", path, query, body, kind = "ghost small" }) {
   const [open, setOpen] = useState(false);
   const text = curl(method, path, { query, body });
-  return html`<${Button} icon="terminal" kind=${kind} onClick=${() => setOpen(true)}>curl<//>
-    ${open && html`<${Dialog} title="The same with curl" wide onClose=${() => setOpen(false)}>
-      <p class="soft">Set <code>API_KEY</code> in your shell first. The answer is the one that this page shows.</p>
-      <${Code} text=${text} label="Command" /><//>`}`;
+  return html`
+    <${Button} icon="terminal" kind=${kind} onClick=${() => setOpen(true)}>curl<//>
+    ${
+      open &&
+      html`
+        <${Dialog} title="The same with curl" wide onClose=${() => setOpen(false)}>
+          <p class="soft">
+            Set <code>API_KEY</code> in your shell first. The answer is the one that this page
+            shows.
+          </p>
+          <${Code} text=${text} label="Command" />
+        <//>
+      `
+    }
+  `;
 }

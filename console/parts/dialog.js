@@ -4,16 +4,28 @@ import { Button, IconButton, TextField } from "./controls.js";
 import { ErrorBox } from "./feedback.js";
 
 /**
- * A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown until
- * something is changed.
+ * A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown
+ * until something is changed.
  */
-export function Dialog({ title, onClose, onSubmit, submit = "Save", danger, disabled, wide, children, foot }) {
+export function Dialog({
+  title,
+  onClose,
+  onSubmit,
+  submit = "Save",
+  danger,
+  disabled,
+  wide,
+  children,
+  foot,
+}) {
   const element = useRef();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   useEffect(() => {
     element.current.showModal();
-    element.current.querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea")?.focus();
+    element.current
+      .querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea")
+      ?.focus();
   }, []);
   const send = async (event) => {
     event.preventDefault();
@@ -28,14 +40,55 @@ export function Dialog({ title, onClose, onSubmit, submit = "Save", danger, disa
       setBusy(false);
     }
   };
-  return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onClose=${onClose}
-    onClick=${(event) => { if (event.target === element.current) element.current.close(); }}>
-    <form onSubmit=${send} onInput=${() => setError(null)} onChange=${() => setError(null)} novalidate>
-      <div class="dialog-head"><h2>${title}</h2><${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => element.current.close()} /></div>
-      <div class="dialog-body" tabindex="-1">${children}${error && html`<${ErrorBox} error=${error} />`}</div>
-      ${foot ?? (onSubmit && html`<div class="dialog-foot"><${Button} onClick=${() => element.current.close()}>Cancel<//>
-        <${Button} type="submit" kind="primary ${danger ? "danger" : ""}" busy=${busy} disabled=${disabled}>${submit}<//></div>`)}
-    </form></dialog>`;
+  return html`
+    <dialog
+      ref=${element}
+      class=${wide ? "wide" : ""}
+      aria-label=${title}
+      onClose=${onClose}
+      onClick=${(event) => {
+        if (event.target === element.current) element.current.close();
+      }}
+    >
+      <form
+        onSubmit=${send}
+        onInput=${() => setError(null)}
+        onChange=${() => setError(null)}
+        novalidate
+      >
+        <div class="dialog-head">
+          <h2>${title}</h2>
+          <${IconButton}
+            icon="x"
+            label="Close"
+            kind="ghost small"
+            onClick=${() => element.current.close()}
+          />
+        </div>
+        <div class="dialog-body" tabindex="-1">
+          ${children}
+          ${error && html`<${ErrorBox} error=${error} />`}
+        </div>
+        ${
+          foot ??
+          (onSubmit &&
+            html`
+              <div class="dialog-foot">
+                <${Button} onClick=${() => element.current.close()}>Cancel<//>
+                <${Button}
+                  type="submit"
+                  kind="primary ${danger ? "danger" : ""}"
+                  busy=${busy}
+                  disabled=${disabled}
+                >
+                  ${submit}
+                <//>
+              </div>
+            `)
+        }
+      </form>
+    </dialog>
+  `;
 }
 
 const question = signal(null);
@@ -45,7 +98,9 @@ const question = signal(null);
  * entered first.
  */
 export function confirm({ title, text, action = "Delete", typed }) {
-  return new Promise((resolve) => { question.value = { title, text, action, typed, resolve }; });
+  return new Promise((resolve) => {
+    question.value = { title, text, action, typed, resolve };
+  });
 }
 
 export function Questions() {
@@ -55,10 +110,35 @@ export function Questions() {
 
 function Question({ title, text, action, typed, resolve }) {
   const [entry, setEntry] = useState("");
-  const end = (answer) => { question.value = null; resolve(answer); };
-  return html`<${Dialog} title=${title} submit=${action} danger disabled=${typed && entry !== typed}
-    onClose=${() => end(false)} onSubmit=${() => { end(true); return false; }}>
-    <p class="soft">${text}</p>
-    ${typed && html`<${TextField} label=${html`Type <code>${typed}</code> to go on`} value=${entry} onInput=${setEntry} autocomplete="off" spellcheck="false" />`}
-  <//>`;
+  const end = (answer) => {
+    question.value = null;
+    resolve(answer);
+  };
+  return html`
+    <${Dialog}
+      title=${title}
+      submit=${action}
+      danger
+      disabled=${typed && entry !== typed}
+      onClose=${() => end(false)}
+      onSubmit=${() => {
+        end(true);
+        return false;
+      }}
+    >
+      <p class="soft">${text}</p>
+      ${
+        typed &&
+        html`
+          <${TextField}
+            label=${html`Type <code>${typed}</code> to go on`}
+            value=${entry}
+            onInput=${setEntry}
+            autocomplete="off"
+            spellcheck="false"
+          />
+        `
+      }
+    <//>
+  `;
 }

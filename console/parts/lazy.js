@@ -10,8 +10,14 @@ const asIs = (content) => content;
  */
 export function Lazy({ load, around = asIs, ...properties }) {
   const [{ component, error }, setState] = useState({});
-  const run = () => load().then((module) => setState({ component: module.default }), (problem) => setState({ error: problem }));
-  useEffect(() => { run(); }, []);
+  const run = () =>
+    load().then(
+      (module) => setState({ component: module.default }),
+      (problem) => setState({ error: problem }),
+    );
+  useEffect(() => {
+    run();
+  }, []);
   if (error) return around(html`<${ErrorBox} error=${error} retry=${run} />`);
   return component ? html`<${component} ...${properties} />` : around(html`<${SkeletonRows} />`);
 }

@@ -1,17 +1,39 @@
 // A list of any length, of which only the rows in sight are in the document. Rows have one height,
 // so that the place of each is known without measuring.
-import { html, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
+import {
+  html,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "../vendor/preact.js";
 import { useKeys } from "../core/keys.js";
 
 const BEYOND = 8;
 
 /**
  * `columns`: `[{label, width, wide?, class?}]`; `rows`: an array; `cells(row)`: the row's cells.
- * `link(row)`: the row's address, which a click and Enter open; `name(row)`: what the link is called.
- * `j` and `k` move the cursor.
- * `plain` hides the heads of the columns. `onEnd()` is called near the last row, to load more.
+ * `link(row)`: the row's address, which a click and Enter open; `name(row)`: what the link is
+ * called. `j` and `k` move the cursor. `plain` hides the heads of the columns. `onEnd()` is called
+ * near the last row, to load more.
  */
-export function List({ columns, rows, cells, id, link, name, active, rowHeight = 52, narrowHeight = 64, label, columnsNarrow = "minmax(0,1fr)", onEnd, foot, plain }) {
+export function List({
+  columns,
+  rows,
+  cells,
+  id,
+  link,
+  name,
+  active,
+  rowHeight = 52,
+  narrowHeight = 64,
+  label,
+  columnsNarrow = "minmax(0,1fr)",
+  onEnd,
+  foot,
+  plain,
+}) {
   const body = useRef();
   const [view, setView] = useState({ top: 0, height: 600 });
   const [cursor, setCursor] = useState(-1);
@@ -22,13 +44,20 @@ export function List({ columns, rows, cells, id, link, name, active, rowHeight =
 
   useLayoutEffect(() => {
     const element = body.current;
-    const measure = () => setView((former) => (former.top === element.scrollTop && former.height === element.clientHeight
-      ? former : { top: element.scrollTop, height: element.clientHeight }));
+    const measure = () =>
+      setView((former) =>
+        former.top === element.scrollTop && former.height === element.clientHeight
+          ? former
+          : { top: element.scrollTop, height: element.clientHeight },
+      );
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     element.addEventListener("scroll", measure, { passive: true });
-    return () => { observer.disconnect(); element.removeEventListener("scroll", measure); };
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
   }, []);
 
   useEffect(() => {
@@ -48,37 +77,90 @@ export function List({ columns, rows, cells, id, link, name, active, rowHeight =
     anchor.current = rows[index] ? { id: id(rows[index]), index } : null;
   }, [rows, view.top]);
 
-  const move = useCallback((step) => {
-    setCursor((former) => {
-      const start = former >= 0 ? former : rows.findIndex((row) => id(row) === active);
-      const index = Math.min(rows.length - 1, Math.max(0, start + step));
-      const element = body.current;
-      const top = index * height;
-      if (top < element.scrollTop) element.scrollTop = top;
-      if (top + height > element.scrollTop + element.clientHeight) element.scrollTop = top + height - element.clientHeight;
-      return index;
-    });
-  }, [rows, height, active]);
+  const move = useCallback(
+    (step) => {
+      setCursor((former) => {
+        const start = former >= 0 ? former : rows.findIndex((row) => id(row) === active);
+        const index = Math.min(rows.length - 1, Math.max(0, start + step));
+        const element = body.current;
+        const top = index * height;
+        if (top < element.scrollTop) element.scrollTop = top;
+        if (top + height > element.scrollTop + element.clientHeight)
+          element.scrollTop = top + height - element.clientHeight;
+        return index;
+      });
+    },
+    [rows, height, active],
+  );
   useEffect(() => setCursor(-1), [label]);
-  const open = () => { if (rows[cursor]) location.hash = link(rows[cursor]); };
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), Enter: open });
+  const open = () => {
+    if (rows[cursor]) location.hash = link(rows[cursor]);
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    Enter: open,
+  });
 
-  const style = { "--columns": columns.map((each) => each.width).join(" "), "--columns-narrow": columnsNarrow };
-  return html`<div class="grid-list" style=${style} role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
-    <div role="rowgroup"><div class="grid-head ${plain ? "visually-hidden" : ""}" role="row" aria-rowindex="1">${columns.map((each) => html`<span role="columnheader" class=${each.class ?? ""}>${each.label}</span>`)}</div></div>
-    <div class="grid-body" role="rowgroup" ref=${body} tabindex="0" aria-label="Rows of ${label}">
-      <div class="grid-space" role="presentation" style=${{ height: `${rows.length * height}px` }}>
-        ${rows.slice(first, last).map((row, offset) => {
-          const index = first + offset;
-          const key = id(row);
-          return html`<div class="grid-row ${key === active ? "active" : ""} ${index === cursor ? "cursor" : ""}" role="row" key=${key}
-            aria-rowindex=${index + 2} style=${{ top: `${index * height}px`, height: `${height}px` }} onClick=${() => setCursor(index)}>${cells(row, narrow)}
-            <span role="cell" class="cover"><a href=${link(row)} tabindex="-1" aria-label=${name(row)} aria-current=${key === active ? "true" : undefined}></a></span></div>`;
-        })}
+  const style = {
+    "--columns": columns.map((each) => each.width).join(" "),
+    "--columns-narrow": columnsNarrow,
+  };
+  return html`
+    <div
+      class="grid-list"
+      style=${style}
+      role="table"
+      aria-label=${label}
+      aria-rowcount=${rows.length + 1}
+    >
+      <div role="rowgroup">
+        <div class="grid-head ${plain ? "visually-hidden" : ""}" role="row" aria-rowindex="1">
+          ${columns.map(
+            (each) => html`
+              <span role="columnheader" class=${each.class ?? ""}>${each.label}</span>
+            `,
+          )}
+        </div>
       </div>
+      <div class="grid-body" role="rowgroup" ref=${body} tabindex="0" aria-label="Rows of ${label}">
+        <div
+          class="grid-space"
+          role="presentation"
+          style=${{ height: `${rows.length * height}px` }}
+        >
+          ${rows.slice(first, last).map((row, offset) => {
+            const index = first + offset;
+            const key = id(row);
+            const looks = `${key === active ? "active" : ""} ${index === cursor ? "cursor" : ""}`;
+            return html`
+              <div
+                class="grid-row ${looks}"
+                role="row"
+                key=${key}
+                aria-rowindex=${index + 2}
+                style=${{ top: `${index * height}px`, height: `${height}px` }}
+                onClick=${() => setCursor(index)}
+              >
+                ${cells(row, narrow)}
+                <span role="cell" class="cover">
+                  <a
+                    href=${link(row)}
+                    tabindex="-1"
+                    aria-label=${name(row)}
+                    aria-current=${key === active ? "true" : undefined}
+                  ></a>
+                </span>
+              </div>
+            `;
+          })}
+        </div>
+      </div>
+      ${foot}
     </div>
-    ${foot}
-  </div>`;
+  `;
 }
 
 /** Whether the window is as narrow as a phone. */
