@@ -121,32 +121,9 @@ export const post = (path, body, options) => request("POST", path, { body, ...op
 export const put = (path, body, options) => request("PUT", path, { body, ...options });
 export const remove = (path, query, options) => request("DELETE", path, { query, ...options });
 
-/** The request as a line for a shell. The key is a variable, so that the line can be shared. */
-export function curl(method, path, { query, body, headers } = {}) {
-  const parts = [
-    `curl -s${method === "GET" ? "" : ` -X ${method}`} ${quoted(address(path, query))}`,
-  ];
-  if (!isLocal(path)) {
-    parts.push('-H "Authorization: $API_KEY"');
-    if (subaccount.value !== "") parts.push(`-H 'X-SVC-SUBACCOUNT: ${subaccount.value}'`);
-  }
-  for (const [name, value] of Object.entries(headers ?? {}))
-    parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-  if (body !== undefined) {
-    parts.push(
-      "-H 'Content-Type: application/json'",
-      `-d ${quoted(JSON.stringify(body, null, 2))}`,
-    );
-  }
-  return parts.join(" \\\n  ");
-}
-
-function isLocal(path) {
+/** Whether the path is one of the local runtime, which knows no key. */
+export function isLocal(path) {
   return /^\/?local(\/|$)/.test(path);
-}
-
-function quoted(text) {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function parse(text) {

@@ -82,7 +82,173 @@ export function AbTestForm({ test, ids = [], onClose, onSaved }) {
   const setShare = (index, change) =>
     setShares(shares.map((each, at) => (at === index ? { ...each, ...change } : each)));
   const proposal = freeId(fields.name, ids);
-  const save = async () => {
+  const save = saveAction({ fields, shares, former, schedule, test, proposal, onSaved });
+  const incomplete =
+    !fields.name.trim() ||
+    !shares[0].template ||
+    (schedule && shares.some((each) => !each.template));
+  const sizes = fields.selection === "sample_size";
+  return html`
+    <${Dialog}
+      wide
+      title=${!test ? "New A/B test" : hasEnded(test) ? "New version" : "Change A/B test"}
+      submit=${schedule ? (fixed ? "Save" : "Schedule") : "Save draft"}
+      disabled=${incomplete}
+      onClose=${onClose}
+      onSubmit=${save}
+    >
+      <${Basics} text=${text} test=${test} proposal=${proposal} choice=${choice} fields=${fields} />
+      <${Shares}
+        templates=${templates}
+        shares=${shares}
+        sizes=${sizes}
+        setShare=${setShare}
+        setShares=${setShares}
+      />
+      <${Limits} fields=${fields} text=${text} sizes=${sizes} schedule=${schedule} />
+      ${
+        !fixed &&
+        html`
+          <${CheckField}
+            toggle
+            label="Schedule it"
+            hint="A draft sends its default template and measures nothing."
+            checked=${schedule}
+            onChange=${setSchedule}
+          />
+        `
+      }
+    <//>
+  `;
+}
+
+function Limits({ fields, text, sizes, schedule }) {
+  return html`
+    <div class="form-grid">
+      ${
+        fields.mode === "bayesian" &&
+        html`
+          <${TextField}
+            label="Confidence in percent"
+            type="number"
+            min="1"
+            max="99.99"
+            step="any"
+            hint="How certain it must be that the winner is the best."
+            ...${text("confidence")}
+          />
+        `
+      }
+      ${
+        !sizes &&
+        html`
+          <${TextField}
+            label="At most this many messages"
+            optional
+            type="number"
+            min="1"
+            hint="Later messages get the default template until the test ends."
+            ...${text("limit")}
+          />
+        `
+      }
+      <${TextField}
+        label="Start"
+        optional
+        type="datetime-local"
+        step="1"
+        hint=${schedule ? "Empty: now." : "Needed when the test is scheduled; empty then: now."}
+        ...${text("start")}
+      />
+      <${TextField}
+        label="End"
+        optional
+        type="datetime-local"
+        step="1"
+        hint="Empty: as late as the API allows, 30 days with the wait."
+        ...${text("end")}
+      />
+      <${TextField}
+        label="Wait for engagement, in hours"
+        type="number"
+        min="0"
+        max="719"
+        hint="After the end, before the test is completed."
+        ...${text("wait")}
+      />
+    </div>
+  `;
+}
+
+function Shares({ templates, shares, sizes, setShare, setShares }) {
+  return html`
+    <${Loaded} resource=${templates}>
+      ${(all) => html`
+        <div class="stack" role="group" aria-label="Templates">
+          ${shares.map(
+            (each, index) => html`
+              <${Share}
+                key=${index}
+                index=${index}
+                share=${each}
+                templates=${all}
+                sizes=${sizes}
+                onChange=${(change) => setShare(index, change)}
+                onRemove=${
+                  shares.length > 2 &&
+                  index > 0 &&
+                  (() => setShares(evenly(shares.filter((_, at) => at !== index))))
+                }
+              />
+            `,
+          )}
+          ${
+            shares.length < 20 &&
+            html`
+              <div>
+                <${Button}
+                  kind="small"
+                  icon="plus"
+                  onClick=${() => setShares(evenly([...shares, EMPTY]))}
+                >
+                  Add variant
+                <//>
+              </div>
+            `
+          }
+        </div>
+      `}
+    <//>
+  `;
+}
+
+function Basics({ text, test, proposal, choice, fields }) {
+  return html`
+    <div class="form-grid">
+      <${TextField} label="Name" maxlength="64" ...${text("name")} />
+      ${
+        !test &&
+        html`<${IdField} hint="Transmissions name it." proposal=${proposal} ...${text("id")} />`
+      }
+      <${SelectField} label="Metric" options=${METRICS} ...${choice("metric")} />
+      <${SelectField}
+        label="Mode"
+        options=${MODES}
+        hint=${
+          fields.mode === "bayesian"
+            ? "After the test, all mail gets the winner."
+            : "Nobody wins: all mail gets the default template."
+        }
+        ...${choice("mode")}
+      />
+      <${SelectField} label="Shares" options=${SELECTIONS} ...${choice("selection")} />
+    </div>
+  `;
+}
+
+/** What saves the form: as a new test, as a draft, or as a change. */
+function saveAction({ fields, shares, former, schedule, test, proposal, onSaved }) {
+  return async () => {
     const body = bodyOf(fields, shares, former, schedule);
     const request = !test
       ? post(schedule ? AB_TESTS : `${AB_TESTS}/draft`, {
@@ -100,143 +266,6 @@ export function AbTestForm({ test, ids = [], onClose, onSaved }) {
     // address
     return Boolean(test);
   };
-  const incomplete =
-    !fields.name.trim() ||
-    !shares[0].template ||
-    (schedule && shares.some((each) => !each.template));
-  const sizes = fields.selection === "sample_size";
-  return html`
-    <${Dialog}
-      wide
-      title=${!test ? "New A/B test" : hasEnded(test) ? "New version" : "Change A/B test"}
-      submit=${schedule ? (fixed ? "Save" : "Schedule") : "Save draft"}
-      disabled=${incomplete}
-      onClose=${onClose}
-      onSubmit=${save}
-    >
-      <div class="form-grid">
-        <${TextField} label="Name" maxlength="64" ...${text("name")} />
-        ${
-          !test &&
-          html`<${IdField} hint="Transmissions name it." proposal=${proposal} ...${text("id")} />`
-        }
-        <${SelectField} label="Metric" options=${METRICS} ...${choice("metric")} />
-        <${SelectField}
-          label="Mode"
-          options=${MODES}
-          hint=${
-            fields.mode === "bayesian"
-              ? "After the test, all mail gets the winner."
-              : "Nobody wins: all mail gets the default template."
-          }
-          ...${choice("mode")}
-        />
-        <${SelectField} label="Shares" options=${SELECTIONS} ...${choice("selection")} />
-      </div>
-      <${Loaded} resource=${templates}>
-        ${(all) => html`
-          <div class="stack" role="group" aria-label="Templates">
-            ${shares.map(
-              (each, index) => html`
-                <${Share}
-                  key=${index}
-                  index=${index}
-                  share=${each}
-                  templates=${all}
-                  sizes=${sizes}
-                  onChange=${(change) => setShare(index, change)}
-                  onRemove=${
-                    shares.length > 2 &&
-                    index > 0 &&
-                    (() => setShares(evenly(shares.filter((_, at) => at !== index))))
-                  }
-                />
-              `,
-            )}
-            ${
-              shares.length < 20 &&
-              html`
-                <div>
-                  <${Button}
-                    kind="small"
-                    icon="plus"
-                    onClick=${() => setShares(evenly([...shares, EMPTY]))}
-                  >
-                    Add variant
-                  <//>
-                </div>
-              `
-            }
-          </div>
-        `}
-      <//>
-      <div class="form-grid">
-        ${
-          fields.mode === "bayesian" &&
-          html`
-            <${TextField}
-              label="Confidence in percent"
-              type="number"
-              min="1"
-              max="99.99"
-              step="any"
-              hint="How certain it must be that the winner is the best."
-              ...${text("confidence")}
-            />
-          `
-        }
-        ${
-          !sizes &&
-          html`
-            <${TextField}
-              label="At most this many messages"
-              optional
-              type="number"
-              min="1"
-              hint="Later messages get the default template until the test ends."
-              ...${text("limit")}
-            />
-          `
-        }
-        <${TextField}
-          label="Start"
-          optional
-          type="datetime-local"
-          step="1"
-          hint=${schedule ? "Empty: now." : "Needed when the test is scheduled; empty then: now."}
-          ...${text("start")}
-        />
-        <${TextField}
-          label="End"
-          optional
-          type="datetime-local"
-          step="1"
-          hint="Empty: as late as the API allows, 30 days with the wait."
-          ...${text("end")}
-        />
-        <${TextField}
-          label="Wait for engagement, in hours"
-          type="number"
-          min="0"
-          max="719"
-          hint="After the end, before the test is completed."
-          ...${text("wait")}
-        />
-      </div>
-      ${
-        !fixed &&
-        html`
-          <${CheckField}
-            toggle
-            label="Schedule it"
-            hint="A draft sends its default template and measures nothing."
-            checked=${schedule}
-            onChange=${setSchedule}
-          />
-        `
-      }
-    <//>
-  `;
 }
 
 function Share({ index, share, templates, sizes, onChange, onRemove }) {

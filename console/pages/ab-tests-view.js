@@ -39,30 +39,14 @@ function View({ id }) {
     <div class="page">
       <${Loaded} resource=${resource}>
         ${({ latest, test, of }) => html`
-          <${PageHead} title=${latest.name} back=${["A/B tests", href(["templates", "ab-tests"])]}>
-            ${of === version && test && html`<${Status} status=${test.status} />`}
-            ${
-              latest.version > 1 &&
-              html`
-                <div>
-                  <${SelectField}
-                    hideLabel
-                    label="Version"
-                    value=${version || String(latest.version)}
-                    options=${versions(latest)}
-                    onChange=${(each) =>
-                      setQuery({ version: Number(each) === latest.version ? "" : each })}
-                  />
-                </div>
-              `
-            }
-            <${CurlButton} path=${testPath(id)} query=${{ version }} />
-            ${
-              of === version &&
-              test === latest &&
-              html`<${Actions} test=${latest} reload=${resource.reload} />`
-            }
-          <//>
+          <${Head}
+            latest=${latest}
+            of=${of}
+            version=${version}
+            test=${test}
+            id=${id}
+            resource=${resource}
+          />
           ${
             of !== version
               ? html`<${Card}><${SkeletonRows} /><//>`
@@ -88,6 +72,35 @@ function View({ id }) {
         `}
       <//>
     </div>
+  `;
+}
+
+function Head({ latest, of, version, test, id, resource }) {
+  return html`
+    <${PageHead} title=${latest.name} back=${["A/B tests", href(["templates", "ab-tests"])]}>
+      ${of === version && test && html`<${Status} status=${test.status} />`}
+      ${
+        latest.version > 1 &&
+        html`
+          <div>
+            <${SelectField}
+              hideLabel
+              label="Version"
+              value=${version || String(latest.version)}
+              options=${versions(latest)}
+              onChange=${(each) =>
+                setQuery({ version: Number(each) === latest.version ? "" : each })}
+            />
+          </div>
+        `
+      }
+      <${CurlButton} path=${testPath(id)} query=${{ version }} />
+      ${
+        of === version &&
+        test === latest &&
+        html`<${Actions} test=${latest} reload=${resource.reload} />`
+      }
+    <//>
   `;
 }
 

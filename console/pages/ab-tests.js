@@ -69,29 +69,7 @@ function Tests() {
           />
         </div>
       </div>
-      <${Card} flush>
-        <${Loaded} resource=${resource}>
-          ${(tests) =>
-            tests.length
-              ? html`<${Table} tests=${tests} />`
-              : status
-                ? html`
-                  <${Empty}
-                    icon="search"
-                    title="No test has this status"
-                    actions=${html`
-                      <${Button} onClick=${() => setQuery({ status: "" })}>Show all<//>
-                    `}
-                  />
-                `
-                : html`
-                  <${Empty} icon="split" title="No A/B test yet" actions=${add}>
-                    Publish two templates, and send each recipient a transmission that names the
-                    test in place of a template. The test divides the messages between them.
-                  <//>
-                `}
-        <//>
-      <//>
+      <${Results} resource=${resource} status=${status} add=${add} />
       ${
         form === "new" &&
         html`
@@ -102,6 +80,32 @@ function Tests() {
           />
         `
       }
+    <//>
+  `;
+}
+
+function Results({ resource, status, add }) {
+  return html`
+    <${Card} flush>
+      <${Loaded} resource=${resource}>
+        ${(tests) =>
+          tests.length
+            ? html`<${Table} tests=${tests} />`
+            : status
+              ? html`
+                <${Empty}
+                  icon="search"
+                  title="No test has this status"
+                  actions=${html`<${Button} onClick=${() => setQuery({ status: "" })}>Show all<//>`}
+                />
+              `
+              : html`
+                <${Empty} icon="split" title="No A/B test yet" actions=${add}>
+                  Publish two templates, and send each recipient a transmission that names the test
+                  in place of a template. The test divides the messages between them.
+                <//>
+              `}
+      <//>
     <//>
   `;
 }

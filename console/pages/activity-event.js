@@ -63,7 +63,56 @@ export function EventView({ id, event, onClose }) {
 function Details({ event }) {
   const { label: name, tone, icon } = eventType(event.type);
   const search = (query) => href(["activity"], query);
-  const facts = [
+  const facts = factsOf(event, search);
+  return html`
+    <div class="stack">
+      <div class="row wraps">
+        <${Badge} tone=${tone} icon=${icon}>${name}<//>
+        <span class="soft wrap">${event.event_description ?? label(event.type)}</span>
+      </div>
+      <div class="row wraps">
+        ${jumpsOf(event).map(
+          ([sign, text, address]) => html`
+            <${Button} kind="small" icon=${sign} href=${address}>${text}<//>
+          `,
+        )}
+      </div>
+      ${
+        eventDetail(event) &&
+        ["bad", "warn"].includes(tone) &&
+        html`<p class="quote">${eventDetail(event)}</p>`
+      }
+      <dl class="facts">
+        ${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}
+      </dl>
+      <section class="stack small">
+        <h3>JSON</h3>
+        <${Json} value=${event} label="Event as JSON" />
+      </section>
+    </div>
+  `;
+}
+
+/** Where else to look for what the event belongs to: `[icon, text, address]`. */
+function jumpsOf({ message_id: message, transmission_id: transmission, rcpt_to: recipient }) {
+  const events = (query) => href(["activity"], { ...query, hours: "240" });
+  return [
+    message && ["layers", "All of this message", events({ messages: message })],
+    transmission && ["send", "All of this transmission", events({ transmissions: transmission })],
+    transmission &&
+      may("transmissions/view") && [
+        "layout-dashboard",
+        "Transmission",
+        href(["send", transmission]),
+      ],
+    ["user", "All of this recipient", events({ recipients: recipient })],
+    local.value &&
+      message && ["inbox", "In the mailbox", href(["mailbox"], { q: `to:"${recipient}"` })],
+  ].filter(Boolean);
+}
+
+function factsOf(event, search) {
+  return [
     ["Time", exactTime(event.timestamp)],
     ["Recipient", html`<${Copyable} text=${event.rcpt_to} class="" />`],
     ["In letters", inLetters(event.rcpt_to)],
@@ -90,83 +139,4 @@ function Details({ event }) {
     ["Transmission", event.transmission_id && html`<${Copyable} text=${event.transmission_id} />`],
     ["Event", html`<${Copyable} text=${event.event_id} />`],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return html`
-    <div class="stack">
-      <div class="row wraps">
-        <${Badge} tone=${tone} icon=${icon}>${name}<//>
-        <span class="soft wrap">${event.event_description ?? label(event.type)}</span>
-      </div>
-      <div class="row wraps">
-        ${
-          event.message_id &&
-          html`
-            <${Button}
-              kind="small"
-              icon="layers"
-              href=${search({ messages: event.message_id, hours: "240" })}
-            >
-              All of this message
-            <//>
-          `
-        }
-        ${
-          event.transmission_id &&
-          html`
-            <${Button}
-              kind="small"
-              icon="send"
-              href=${search({ transmissions: event.transmission_id, hours: "240" })}
-            >
-              All of this transmission
-            <//>
-          `
-        }
-        ${
-          event.transmission_id &&
-          may("transmissions/view") &&
-          html`
-            <${Button}
-              kind="small"
-              icon="layout-dashboard"
-              href=${href(["send", event.transmission_id])}
-            >
-              Transmission
-            <//>
-          `
-        }
-        <${Button}
-          kind="small"
-          icon="user"
-          href=${search({ recipients: event.rcpt_to, hours: "240" })}
-        >
-          All of this recipient
-        <//>
-        ${
-          local.value &&
-          event.message_id &&
-          html`
-            <${Button}
-              kind="small"
-              icon="inbox"
-              href=${href(["mailbox"], { q: `to:"${event.rcpt_to}"` })}
-            >
-              In the mailbox
-            <//>
-          `
-        }
-      </div>
-      ${
-        eventDetail(event) &&
-        ["bad", "warn"].includes(tone) &&
-        html`<p class="quote">${eventDetail(event)}</p>`
-      }
-      <dl class="facts">
-        ${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}
-      </dl>
-      <section class="stack small">
-        <h3>JSON</h3>
-        <${Json} value=${event} label="Event as JSON" />
-      </section>
-    </div>
-  `;
 }

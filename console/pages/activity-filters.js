@@ -103,19 +103,25 @@ function FilterDialog({ query, onClose }) {
           `,
         )}
       </div>
-      <fieldset class="checks">
-        <legend class="label">Types</legend>
-        ${EVENT_TYPES.map(
-          (type) => html`
-            <${CheckField}
-              key=${type}
-              label=${eventType(type).label}
-              checked=${types.has(type)}
-              onChange=${(on) => toggle(type, on)}
-            />
-          `,
-        )}
-      </fieldset>
+      <${TypeChecks} types=${types} toggle=${toggle} />
     <//>
+  `;
+}
+
+function TypeChecks({ types, toggle }) {
+  return html`
+    <fieldset class="checks">
+      <legend class="label">Types</legend>
+      ${EVENT_TYPES.map(
+        (type) => html`
+          <${CheckField}
+            key=${type}
+            label=${eventType(type).label}
+            checked=${types.has(type)}
+            onChange=${(on) => toggle(type, on)}
+          />
+        `,
+      )}
+    </fieldset>
   `;
 }

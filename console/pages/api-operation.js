@@ -1,8 +1,8 @@
 // One operation: its fields, examples, and the form that sends it.
 import { html, useState } from "../vendor/preact.js";
 import { exchange } from "../core/api.js";
-import { exampleOf, LANGUAGES } from "../core/api-examples.js";
 import { rowsOf, textOf, typeOf } from "../core/description.js";
+import { exampleOf, isLanguage, LANGUAGES } from "../core/examples.js";
 import { route, setQuery } from "../core/router.js";
 import { key, subaccount } from "../core/session.js";
 import { Badge, Button, TabPanel, Tabs, TextField } from "../parts/controls.js";
@@ -12,7 +12,6 @@ import { CodeEditor } from "../parts/editor.js";
 import { ErrorBox } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
 
-const LANGUAGE_TABS = Object.entries(LANGUAGES).map(([id, [name]]) => [id, name]);
 const SUBACCOUNT = "X-SVC-SUBACCOUNT";
 const isFilled = ([, value]) => value !== "";
 
@@ -25,24 +24,7 @@ export function Operation({ operation }) {
   const call = callOf(operation, values, body);
   return html`
     <div class="stack api-operation">
-      <section class="card">
-        <div class="body stack">
-          <h2>${operation.summary}</h2>
-          <p class="row wraps">
-            <span class="method ${method.toLowerCase()}">${method}</span>
-            <code class="api-path">${path}</code>
-          </p>
-          <p class="soft">
-            ${
-              operation.isPublic
-                ? "Needs no key."
-                : operation.grant
-                  ? html`The key needs the grant <code>${operation.grant}</code>.`
-                  : "Any key may call it."
-            }
-          </p>
-        </div>
-      </section>
+      <${Summary} operation=${operation} method=${method} path=${path} />
       <${Try}
         operation=${operation}
         call=${call}
@@ -54,22 +36,7 @@ export function Operation({ operation }) {
       <${Examples} call=${call} />
       ${
         parameters.length > 0 &&
-        html`
-          <${Card} title="Parameters" flush>
-            <${Rows}
-              label="Parameters"
-              rows=${parameters.map((each) => ({
-                depth: 0,
-                name: each.name,
-                type: `${typeOf(operation.document, each.schema)}, in the ${each.in}`,
-                isRequired: each.required,
-                text: [each.description, textOf(operation.document, each.schema)]
-                  .filter(Boolean)
-                  .join(". "),
-              }))}
-            />
-          <//>
-        `
+        html`<${Parameters} parameters=${parameters} operation=${operation} />`
       }
       ${bodies.map(
         (each) => html`
@@ -83,6 +50,48 @@ export function Operation({ operation }) {
       )}
       <${Responses} operation=${operation} />
     </div>
+  `;
+}
+
+function Parameters({ parameters, operation }) {
+  return html`
+    <${Card} title="Parameters" flush>
+      <${Rows}
+        label="Parameters"
+        rows=${parameters.map((each) => ({
+          depth: 0,
+          name: each.name,
+          type: `${typeOf(operation.document, each.schema)}, in the ${each.in}`,
+          isRequired: each.required,
+          text: [each.description, textOf(operation.document, each.schema)]
+            .filter(Boolean)
+            .join(". "),
+        }))}
+      />
+    <//>
+  `;
+}
+
+function Summary({ operation, method, path }) {
+  return html`
+    <section class="card">
+      <div class="body stack">
+        <h2>${operation.summary}</h2>
+        <p class="row wraps">
+          <span class="method ${method.toLowerCase()}">${method}</span>
+          <code class="api-path">${path}</code>
+        </p>
+        <p class="soft">
+          ${
+            operation.isPublic
+              ? "Needs no key."
+              : operation.grant
+                ? html`The key needs the grant <code>${operation.grant}</code>.`
+                : "Any key may call it."
+          }
+        </p>
+      </div>
+    </section>
   `;
 }
 
@@ -113,7 +122,84 @@ function Try({ operation, call, values, setValues, body, setBody }) {
     .filter((each) => each.required && !values[each.name])
     .map((each) => each.name);
   const isOff = !operation.isPublic && !key.value;
-  const send = async (event) => {
+  const send = sendAction(call, setBusy, setAnswer);
+  return html`
+    <${Card} title="Try it">
+      <form class="stack" onSubmit=${send}>
+        ${
+          operation.parameters.length > 0 &&
+          html`
+            <${ParameterFields} operation=${operation} values=${values} setValues=${setValues} />
+          `
+        }
+        ${
+          operation.bodies.length > 0 &&
+          html`
+            <div class="api-body">
+              <${CodeEditor}
+                label="Body of the request"
+                language=${operation.bodies[0].mediaType === "application/json" ? "json" : "text"}
+                value=${body}
+                onInput=${setBody}
+              />
+            </div>
+          `
+        }
+        <${SendRow} busy=${busy} isOff=${isOff} missing=${missing} />
+      </form>
+      ${answer && html`<${Answer} answer=${answer} />`}
+    <//>
+  `;
+}
+
+function SendRow({ busy, isOff, missing }) {
+  return html`
+    <div class="row wraps">
+      <${Button}
+        type="submit"
+        icon="send"
+        kind="primary"
+        busy=${busy}
+        disabled=${isOff || missing.length > 0}
+      >
+        Send
+      <//>
+      <span class="soft">
+        ${
+          isOff
+            ? "Sign in with a key to send it."
+            : missing.length > 0
+              ? `Still needed: ${missing.join(", ")}`
+              : ""
+        }
+      </span>
+    </div>
+  `;
+}
+
+function ParameterFields({ operation, values, setValues }) {
+  return html`
+    <div class="form-grid">
+      ${operation.parameters.map(
+        (each) => html`
+          <${TextField}
+            key=${each.name}
+            label=${each.name}
+            optional=${!each.required}
+            hint=${each.in === "query" ? each.description : undefined}
+            value=${values[each.name] ?? ""}
+            onInput=${(value) => setValues({ ...values, [each.name]: value })}
+            spellcheck="false"
+          />
+        `,
+      )}
+    </div>
+  `;
+}
+
+/** What sends the request, after a question if it changes something. */
+function sendAction(call, setBusy, setAnswer) {
+  return async (event) => {
     event.preventDefault();
     if (
       call.method !== "GET" &&
@@ -139,66 +225,6 @@ function Try({ operation, call, values, setValues, body, setBody }) {
     );
     setBusy(false);
   };
-  return html`
-    <${Card} title="Try it">
-      <form class="stack" onSubmit=${send}>
-        ${
-          operation.parameters.length > 0 &&
-          html`
-            <div class="form-grid">
-              ${operation.parameters.map(
-                (each) => html`
-                  <${TextField}
-                    key=${each.name}
-                    label=${each.name}
-                    optional=${!each.required}
-                    hint=${each.in === "query" ? each.description : undefined}
-                    value=${values[each.name] ?? ""}
-                    onInput=${(value) => setValues({ ...values, [each.name]: value })}
-                    spellcheck="false"
-                  />
-                `,
-              )}
-            </div>
-          `
-        }
-        ${
-          operation.bodies.length > 0 &&
-          html`
-            <div class="api-body">
-              <${CodeEditor}
-                label="Body of the request"
-                language=${operation.bodies[0].mediaType === "application/json" ? "json" : "text"}
-                value=${body}
-                onInput=${setBody}
-              />
-            </div>
-          `
-        }
-        <div class="row wraps">
-          <${Button}
-            type="submit"
-            icon="send"
-            kind="primary"
-            busy=${busy}
-            disabled=${isOff || missing.length > 0}
-          >
-            Send
-          <//>
-          <span class="soft">
-            ${
-              isOff
-                ? "Sign in with a key to send it."
-                : missing.length > 0
-                  ? `Still needed: ${missing.join(", ")}`
-                  : ""
-            }
-          </span>
-        </div>
-      </form>
-      ${answer && html`<${Answer} answer=${answer} />`}
-    <//>
-  `;
 }
 
 function Answer({ answer }) {
@@ -239,14 +265,14 @@ function Answer({ answer }) {
 }
 
 function Examples({ call }) {
-  const current = LANGUAGES[route.value.query.in] ? route.value.query.in : "curl";
+  const current = isLanguage(route.value.query.in) ? route.value.query.in : "curl";
   return html`
     <section class="card" aria-label="Examples">
       <div class="card-tabs">
         <${Tabs}
           id="in"
           label="Examples"
-          tabs=${LANGUAGE_TABS}
+          tabs=${LANGUAGES}
           current=${current}
           onChange=${(id) => setQuery({ in: id === "curl" ? "" : id })}
         />

@@ -69,42 +69,13 @@ function Operations({ documents, hasList }) {
       ${
         hasList &&
         html`
-          <nav class="card api-list" aria-label="Operations">
-            <div class="pane-note">
-              <${SearchField}
-                label="Search operations"
-                value=${text}
-                onInput=${(q) => setQuery({ q })}
-              />
-            </div>
-            ${tags.map(
-              (tag) => html`
-                <section key=${tag}>
-                  <h2>${tag}</h2>
-                  <ul>
-                    ${matching
-                      .filter((each) => each.tag === tag)
-                      .map(
-                        (each) => html`
-                          <li key=${each.id}>
-                            <a
-                              href=${address(each)}
-                              aria-current=${each === current ? "page" : undefined}
-                            >
-                              <span class="method ${each.method.toLowerCase()}">
-                                ${each.method}
-                              </span>
-                              <span>${each.summary}</span>
-                            </a>
-                          </li>
-                        `,
-                      )}
-                  </ul>
-                </section>
-              `,
-            )}
-            ${matching.length === 0 && html`<p class="pane-note soft">No operation matches.</p>`}
-          </nav>
+          <${OperationList}
+            text=${text}
+            tags=${tags}
+            matching=${matching}
+            address=${address}
+            current=${current}
+          />
         `
       }
       ${
@@ -113,6 +84,43 @@ function Operations({ documents, hasList }) {
           : html`<${Welcome} document=${documents[0]} />`
       }
     </div>
+  `;
+}
+
+function OperationList({ text, tags, matching, address, current }) {
+  return html`
+    <nav class="card api-list" aria-label="Operations">
+      <div class="pane-note">
+        <${SearchField} label="Search operations" value=${text} onInput=${(q) => setQuery({ q })} />
+      </div>
+      ${tags.map(
+        (tag) => html`
+          <section key=${tag}>
+            <h2>${tag}</h2>
+            <ul>
+              ${matching
+                .filter((each) => each.tag === tag)
+                .map(
+                  (each) => html`
+                    <li key=${each.id}>
+                      <a
+                        href=${address(each)}
+                        aria-current=${each === current ? "page" : undefined}
+                      >
+                        <span class="method ${each.method.toLowerCase()}">
+                          ${each.method}
+                        </span>
+                        <span>${each.summary}</span>
+                      </a>
+                    </li>
+                  `,
+                )}
+            </ul>
+          </section>
+        `,
+      )}
+      ${matching.length === 0 && html`<p class="pane-note soft">No operation matches.</p>`}
+    </nav>
   `;
 }
 

@@ -54,6 +54,29 @@ export function Lists({ selected, version, onChange }) {
         ${create}
       </div>
     </div>
+    <${ListsFound}
+      resource=${resource}
+      create=${create}
+      selected=${selected}
+      cells=${cells}
+      needle=${needle}
+      query=${query}
+    />
+    ${
+      creating &&
+      html`
+        <${ListForm}
+          ids=${(resource.data?.results ?? []).map((each) => each.id)}
+          onClose=${() => setCreating(false)}
+          onSaved=${onChange}
+        />
+      `
+    }
+  `;
+}
+
+function ListsFound({ resource, create, selected, cells, needle, query }) {
+  return html`
     <${Loaded} resource=${resource}>
       ${({ results }) => {
         const rows = results.filter((each) =>
@@ -92,15 +115,5 @@ export function Lists({ selected, version, onChange }) {
         `;
       }}
     <//>
-    ${
-      creating &&
-      html`
-        <${ListForm}
-          ids=${(resource.data?.results ?? []).map((each) => each.id)}
-          onClose=${() => setCreating(false)}
-          onSaved=${onChange}
-        />
-      `
-    }
   `;
 }

@@ -26,7 +26,56 @@ export function RecipientView({ id, version, onChange }) {
     [id, version],
   );
   const close = (options) => go(["audience", "suppressions"], route.value.query, options);
-  const destroy = async (entry) => {
+  const destroy = removeAction({ id, resource, close, onChange });
+  return html`
+    <${Head} id=${id} query=${query} close=${close} />
+    <div class="pane-body">
+      <div class="pane-content">
+        <${Entries} resource=${resource} id=${id} destroy=${destroy} />
+      </div>
+    </div>
+  `;
+}
+
+function Entries({ resource, id, destroy }) {
+  return html`
+    <${Loaded} resource=${resource}>
+      ${(entries) =>
+        entries.length
+          ? html`
+            <div class="stack">
+              ${
+                may("message_events/view") &&
+                html`
+                  <div class="row wraps">
+                    <${Button}
+                      kind="small"
+                      icon="activity"
+                      href=${href(["activity"], { recipients: id, hours: "240" })}
+                    >
+                      Its events
+                    <//>
+                  </div>
+                `
+              }
+              ${entries.map(
+                (entry) => html`
+                  <${Entry} key=${keyOf(entry)} entry=${entry} onRemove=${() => destroy(entry)} />
+                `,
+              )}
+            </div>
+          `
+          : html`
+            <${Empty} icon="user" title="This address is not suppressed">
+              It gets mail. An earlier entry may have been removed.
+            <//>
+          `}
+    <//>
+  `;
+}
+
+function removeAction({ id, resource, close, onChange }) {
+  return async (entry) => {
     const what = TYPES[entry.type].toLowerCase() + (entry.list_id ? `, list ${entry.list_id}` : "");
     if (
       !(await confirm({
@@ -54,6 +103,9 @@ export function RecipientView({ id, version, onChange }) {
     if (last) close({ replace: true });
     onChange();
   };
+}
+
+function Head({ id, query, close }) {
   return html`
     <header class="pane-head">
       <${IconButton}
@@ -66,46 +118,6 @@ export function RecipientView({ id, version, onChange }) {
       <${CurlButton} path=${PATH} query=${query} />
       <${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => close()} />
     </header>
-    <div class="pane-body">
-      <div class="pane-content">
-        <${Loaded} resource=${resource}>
-          ${(entries) =>
-            entries.length
-              ? html`
-                <div class="stack">
-                  ${
-                    may("message_events/view") &&
-                    html`
-                      <div class="row wraps">
-                        <${Button}
-                          kind="small"
-                          icon="activity"
-                          href=${href(["activity"], { recipients: id, hours: "240" })}
-                        >
-                          Its events
-                        <//>
-                      </div>
-                    `
-                  }
-                  ${entries.map(
-                    (entry) => html`
-                      <${Entry}
-                        key=${keyOf(entry)}
-                        entry=${entry}
-                        onRemove=${() => destroy(entry)}
-                      />
-                    `,
-                  )}
-                </div>
-              `
-              : html`
-                <${Empty} icon="user" title="This address is not suppressed">
-                  It gets mail. An earlier entry may have been removed.
-                <//>
-              `}
-        <//>
-      </div>
-    </div>
   `;
 }
 

@@ -45,20 +45,7 @@ export function AddDialog({ onClose, onSaved }) {
         options=${Object.entries(TYPES)}
         onChange=${setType}
       />
-      ${
-        type !== "open_tracking" &&
-        html`
-          <${TextField}
-            label="Mailing list"
-            optional
-            hint="Its List-ID. Empty: mail of every list."
-            placeholder="news.example.com"
-            value=${list}
-            onInput=${setList}
-            spellcheck="false"
-          />
-        `
-      }
+      ${type !== "open_tracking" && html`<${MailingListField} list=${list} setList=${setList} />`}
       <${TextField}
         label="Description"
         optional
@@ -67,5 +54,19 @@ export function AddDialog({ onClose, onSaved }) {
         onInput=${setDescription}
       />
     <//>
+  `;
+}
+
+function MailingListField({ list, setList }) {
+  return html`
+    <${TextField}
+      label="Mailing list"
+      optional
+      hint="Its List-ID. Empty: mail of every list."
+      placeholder="news.example.com"
+      value=${list}
+      onInput=${setList}
+      spellcheck="false"
+    />
   `;
 }

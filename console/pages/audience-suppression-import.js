@@ -19,49 +19,13 @@ export function ImportDialog({ onClose, onSaved }) {
   const [report, setReport] = useState(null);
   const abort = useRef(new AbortController());
   const read = readEntries(text, { type, list: list.trim() });
-  const run = async () => {
-    const rows = read.entries.map((entry, index) => ({ entry, line: read.lines[index] }));
-    const result = { stored: 0, bad: [...read.bad], notes: [] };
-    setDone(0);
-    try {
-      for (let start = 0; start < rows.length; start += BATCH) {
-        await store(rows.slice(start, start + BATCH), result, abort.current.signal);
-        setDone(Math.min(rows.length, start + BATCH));
-      }
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      setDone(-1);
-      throw error;
-    } finally {
-      onSaved();
-    }
-    setReport(result);
-    return false;
-  };
+  const run = importAction({ read, setDone, setReport, abort, onSaved });
   const close = () => {
     abort.current.abort();
     onClose();
   };
   if (report) {
-    return html`
-      <${Dialog}
-        key="report"
-        wide
-        title="Import"
-        onClose=${onClose}
-        foot=${html`
-          <div class="dialog-foot"><${Button} kind="primary" onClick=${onClose}>Done<//></div>
-        `}
-      >
-        <${Notice} tone="good" icon="circle-check">
-          ${plural(report.stored, "entry", "entries")} stored
-        <//>
-        ${report.notes.map(
-          (each) => html`<${Notice} key=${each} tone="warn" icon="alert-triangle">${each}<//>`,
-        )}
-        <${BadRows} rows=${report.bad} />
-      <//>
-    `;
+    return html`<${ImportReport} onClose=${onClose} report=${report} />`;
   }
   return html`
     <${Dialog}
@@ -98,23 +62,74 @@ export function ImportDialog({ onClose, onSaved }) {
           `
         }
       </div>
-      <div class="form-grid">
-        <${SelectField}
-          label="Type of rows without one"
-          value=${type}
-          options=${Object.entries(TYPES)}
-          onChange=${setType}
-        />
-        <${TextField}
-          label="Mailing list of rows without one"
-          optional
-          value=${list}
-          onInput=${setList}
-          spellcheck="false"
-        />
-      </div>
+      <${Defaults} type=${type} setType=${setType} list=${list} setList=${setList} />
       <${BadRows} rows=${read.bad} />
       ${done >= 0 && html`<${Progress} label="Stored" done=${done} total=${read.entries.length} />`}
+    <//>
+  `;
+}
+
+/** What holds for rows that do not say it. */
+function Defaults({ type, setType, list, setList }) {
+  return html`
+    <div class="form-grid">
+      <${SelectField}
+        label="Type of rows without one"
+        value=${type}
+        options=${Object.entries(TYPES)}
+        onChange=${setType}
+      />
+      <${TextField}
+        label="Mailing list of rows without one"
+        optional
+        value=${list}
+        onInput=${setList}
+        spellcheck="false"
+      />
+    </div>
+  `;
+}
+
+function importAction({ read, setDone, setReport, abort, onSaved }) {
+  return async () => {
+    const rows = read.entries.map((entry, index) => ({ entry, line: read.lines[index] }));
+    const result = { stored: 0, bad: [...read.bad], notes: [] };
+    setDone(0);
+    try {
+      for (let start = 0; start < rows.length; start += BATCH) {
+        await store(rows.slice(start, start + BATCH), result, abort.current.signal);
+        setDone(Math.min(rows.length, start + BATCH));
+      }
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      setDone(-1);
+      throw error;
+    } finally {
+      onSaved();
+    }
+    setReport(result);
+    return false;
+  };
+}
+
+function ImportReport({ onClose, report }) {
+  return html`
+    <${Dialog}
+      key="report"
+      wide
+      title="Import"
+      onClose=${onClose}
+      foot=${html`
+        <div class="dialog-foot"><${Button} kind="primary" onClick=${onClose}>Done<//></div>
+      `}
+    >
+      <${Notice} tone="good" icon="circle-check">
+        ${plural(report.stored, "entry", "entries")} stored
+      <//>
+      ${report.notes.map(
+        (each) => html`<${Notice} key=${each} tone="warn" icon="alert-triangle">${each}<//>`,
+      )}
+      <${BadRows} rows=${report.bad} />
     <//>
   `;
 }

@@ -46,6 +46,46 @@ export function Suppressions({ selected, version, onChange }) {
   useEffect(() => {
     if ((query.recipient ?? "") !== typed) setRecipient(query.recipient ?? "");
   }, [query.recipient]);
+  const { more, next } = useMoreEntries(resource);
+  const [path, parameters] = searchOf(query);
+  const filtered = ["recipient", "type", "source", ...Object.keys(NAMES)].some(
+    (name) => query[name],
+  );
+  const add = html`<${Button} kind="primary" icon="plus" onClick=${() => setDialog("add")}>Add<//>`;
+  return html`
+    <div class="pane-tools">
+      <${Toolbar}
+        recipient=${recipient}
+        setRecipient=${setRecipient}
+        query=${query}
+        path=${path}
+        resource=${resource}
+        parameters=${parameters}
+        add=${add}
+        setDialog=${setDialog}
+      />
+      <${Sources} value=${query.source ?? ""} version=${version} />
+      <${Filters} open=${dialog === "filter"} query=${query} onClose=${() => setDialog("")} />
+    </div>
+    <${Entries}
+      resource=${resource}
+      selected=${selected}
+      more=${more}
+      next=${next}
+      filtered=${filtered}
+      add=${add}
+      query=${query}
+      setRecipient=${setRecipient}
+    />
+    ${dialog === "add" && html`<${AddDialog} onClose=${() => setDialog("")} onSaved=${onChange} />`}
+    ${
+      dialog === "import" &&
+      html`<${ImportDialog} onClose=${() => setDialog("")} onSaved=${onChange} />`
+    }
+  `;
+}
+
+function useMoreEntries(resource) {
   const loading = useRef(false);
   const next = resource.data?.next;
   const more = useCallback(async () => {
@@ -62,40 +102,11 @@ export function Suppressions({ selected, version, onChange }) {
       loading.current = false;
     }
   }, [next]);
-  const [path, parameters] = searchOf(query);
-  const filtered = ["recipient", "type", "source", ...Object.keys(NAMES)].some(
-    (name) => query[name],
-  );
-  const add = html`<${Button} kind="primary" icon="plus" onClick=${() => setDialog("add")}>Add<//>`;
+  return { more, next };
+}
+
+function Entries({ resource, selected, more, next, filtered, add, query, setRecipient }) {
   return html`
-    <div class="pane-tools">
-      <div class="toolbar">
-        <${SearchField} label="Recipient or domain" value=${recipient} onInput=${setRecipient} />
-        <${SelectField}
-          hideLabel
-          label="Type"
-          value=${query.type ?? ""}
-          options=${[["", "All types"], ...Object.entries(TYPES)]}
-          onChange=${(type) => setQuery({ type })}
-        />
-        <${Button} icon="list-filter" onClick=${() => setDialog("filter")}>Filter<//>
-        <${Button} icon="upload" onClick=${() => setDialog("import")}>Import<//>
-        <${ExportButton}
-          path=${path}
-          query=${() => ({ ...parameters, per_page: 10000 })}
-          next=${nextOf}
-          fields=${FIELDS}
-          noun="entry"
-          many="entries"
-          name="suppressions"
-          total=${resource.data?.total}
-        />
-        <${CurlButton} path=${path} query=${parameters} />
-        ${add}
-      </div>
-      <${Sources} value=${query.source ?? ""} version=${version} />
-      <${Filters} open=${dialog === "filter"} query=${query} onClose=${() => setDialog("")} />
-    </div>
     <${Loaded} resource=${resource}>
       ${({ results, total }) =>
         results.length
@@ -148,11 +159,35 @@ export function Suppressions({ selected, version, onChange }) {
             <//>
           `}
     <//>
-    ${dialog === "add" && html`<${AddDialog} onClose=${() => setDialog("")} onSaved=${onChange} />`}
-    ${
-      dialog === "import" &&
-      html`<${ImportDialog} onClose=${() => setDialog("")} onSaved=${onChange} />`
-    }
+  `;
+}
+
+function Toolbar({ recipient, setRecipient, query, path, resource, parameters, add, setDialog }) {
+  return html`
+    <div class="toolbar">
+      <${SearchField} label="Recipient or domain" value=${recipient} onInput=${setRecipient} />
+      <${SelectField}
+        hideLabel
+        label="Type"
+        value=${query.type ?? ""}
+        options=${[["", "All types"], ...Object.entries(TYPES)]}
+        onChange=${(type) => setQuery({ type })}
+      />
+      <${Button} icon="list-filter" onClick=${() => setDialog("filter")}>Filter<//>
+      <${Button} icon="upload" onClick=${() => setDialog("import")}>Import<//>
+      <${ExportButton}
+        path=${path}
+        query=${() => ({ ...parameters, per_page: 10000 })}
+        next=${nextOf}
+        fields=${FIELDS}
+        noun="entry"
+        many="entries"
+        name="suppressions"
+        total=${resource.data?.total}
+      />
+      <${CurlButton} path=${path} query=${parameters} />
+      ${add}
+    </div>
   `;
 }
 

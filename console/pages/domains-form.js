@@ -18,16 +18,7 @@ export function AddDomain({ kind, onClose }) {
   const [tracking, setTracking] = useState("");
   const [key, setKey] = useState(NEW_KEY);
   const { path, name } = KINDS[kind];
-  const sending = () => {
-    const dkim = keyBody(key);
-    return {
-      ...(key.source === "none" ? { generate_dkim: false } : {}),
-      ...(key.source === "generate" ? { dkim_key_length: Number(key.bits) } : {}),
-      ...(key.source !== "none" && Object.keys(dkim).length ? { dkim } : {}),
-      ...(tracking ? { tracking_domain: tracking } : {}),
-      ...(shared ? { shared_with_subaccounts: true } : {}),
-    };
-  };
+  const sending = sendingBody(key, tracking, shared);
   const save = async () => {
     const { results } = await post(path, {
       domain: domain.trim(),
@@ -68,16 +59,35 @@ export function AddDomain({ kind, onClose }) {
               checked=${shared}
               onChange=${setShared}
             />
-            <details>
-              <summary>DKIM key</summary>
-              <div class="stack pane-note">
-                <${KeyFields} value=${key} onChange=${setKey} sources=${[NO_KEY]} />
-              </div>
-            </details>
+            <${KeyDetails} dkim=${key} onChange=${setKey} />
           `
       }
     <//>
   `;
+}
+
+function KeyDetails({ dkim, onChange }) {
+  return html`
+    <details>
+      <summary>DKIM key</summary>
+      <div class="stack pane-note">
+        <${KeyFields} value=${dkim} onChange=${onChange} sources=${[NO_KEY]} />
+      </div>
+    </details>
+  `;
+}
+
+function sendingBody(key, tracking, shared) {
+  return () => {
+    const dkim = keyBody(key);
+    return {
+      ...(key.source === "none" ? { generate_dkim: false } : {}),
+      ...(key.source === "generate" ? { dkim_key_length: Number(key.bits) } : {}),
+      ...(key.source !== "none" && Object.keys(dkim).length ? { dkim } : {}),
+      ...(tracking ? { tracking_domain: tracking } : {}),
+      ...(shared ? { shared_with_subaccounts: true } : {}),
+    };
+  };
 }
 
 /**

@@ -49,23 +49,7 @@ export function KeyFields({ value, onChange, sources = [], former }) {
         />
       `
     }
-    ${
-      value.source === "own" &&
-      html`
-        <${TextField}
-          label="Private key"
-          multiline
-          class="mono"
-          rows="5"
-          spellcheck="false"
-          autocomplete="off"
-          placeholder=${PEM_HEAD}
-          value=${value.private}
-          onInput=${field("private")}
-          hint="RSA, as PEM. It is stored encrypted and never shown."
-        />
-      `
-    }
+    ${value.source === "own" && html`<${PrivateKeyField} value=${value} field=${field} />`}
     ${
       value.source !== "none" &&
       html`
@@ -87,19 +71,42 @@ export function KeyFields({ value, onChange, sources = [], former }) {
           onInput=${field("signing_domain")}
           hint="The domain itself, unless a parent signs for it."
         />
-        <${TextField}
-          label="Signed headers"
-          optional
-          spellcheck="false"
-          value=${value.headers}
-          onInput=${field("headers")}
-          hint=${
-            "Names with colons between them, such as from:to:subject:date. Others that " +
-            "matter are signed as well."
-          }
-        />
+        <${SignedHeadersField} value=${value} field=${field} />
       `
     }
+  `;
+}
+
+function SignedHeadersField({ value, field }) {
+  return html`
+    <${TextField}
+      label="Signed headers"
+      optional
+      spellcheck="false"
+      value=${value.headers}
+      onInput=${field("headers")}
+      hint=${
+        "Names with colons between them, such as from:to:subject:date. Others that " +
+        "matter are signed as well."
+      }
+    />
+  `;
+}
+
+function PrivateKeyField({ value, field }) {
+  return html`
+    <${TextField}
+      label="Private key"
+      multiline
+      class="mono"
+      rows="5"
+      spellcheck="false"
+      autocomplete="off"
+      placeholder=${PEM_HEAD}
+      value=${value.private}
+      onInput=${field("private")}
+      hint="RSA, as PEM. It is stored encrypted and never shown."
+    />
   `;
 }
 

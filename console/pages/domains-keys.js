@@ -38,59 +38,14 @@ export function Keys({ path, domain, isLocal, manages, reload }) {
     `;
   return html`
     <div class="stack">
-      <${Card} title="Its own key" actions=${actions}>
-        ${
-          own
-            ? html`<${KeyFacts} dkim=${{ ...own, dkim_status: domain.status.dkim_status }} />`
-            : html`
-              <p class="soft">
-                The domain has no key: mail is signed by the key of its IP pool, if that has one.
-              </p>
-            `
-        }
-      <//>
-      <${Card}
-        title="Further keys"
-        flush
-        actions=${html`
-          <span class="row wraps">
-            <${CurlButton} path="${path}/dkim-keys" />
-            ${
-              manages &&
-              html`
-                <${Button} kind="small" icon="plus" onClick=${() => setForm("further")}>Add key<//>
-              `
-            }
-          </span>
-        `}
-      >
-        <${Loaded} resource=${keys}>
-          ${({ results }) =>
-            results.length
-              ? html`
-                <ul class="stack" role="list" aria-label="Further keys">
-                  ${results.map(
-                    (each) => html`
-                      <${Further}
-                        key=${each.id}
-                        path=${path}
-                        further=${each}
-                        isLocal=${isLocal}
-                        manages=${manages}
-                        reload=${keys.reload}
-                      />
-                    `,
-                  )}
-                </ul>
-              `
-              : html`
-                <${Empty} level=${3} icon="key" title="No further key">
-                  A transmission signs with one by <code>options.dkim_key</code>: for a brand of its
-                  own, or to try a new key before it signs everything.
-                <//>
-              `}
-        <//>
-      <//>
+      <${OwnKey} actions=${actions} own=${own} domain=${domain} />
+      <${FurtherKeys}
+        path=${path}
+        manages=${manages}
+        keys=${keys}
+        setForm=${setForm}
+        isLocal=${isLocal}
+      />
       ${
         form === "further" &&
         html`<${FurtherForm} path=${path} onClose=${() => setForm("")} onSaved=${saved} />`
@@ -115,6 +70,69 @@ export function Keys({ path, domain, isLocal, manages, reload }) {
         `
       }
     </div>
+  `;
+}
+
+function OwnKey({ actions, own, domain }) {
+  return html`
+    <${Card} title="Its own key" actions=${actions}>
+      ${
+        own
+          ? html`<${KeyFacts} dkim=${{ ...own, dkim_status: domain.status.dkim_status }} />`
+          : html`
+            <p class="soft">
+              The domain has no key: mail is signed by the key of its IP pool, if that has one.
+            </p>
+          `
+      }
+    <//>
+  `;
+}
+
+function FurtherKeys({ path, manages, keys, setForm, isLocal }) {
+  return html`
+    <${Card}
+      title="Further keys"
+      flush
+      actions=${html`
+        <span class="row wraps">
+          <${CurlButton} path="${path}/dkim-keys" />
+          ${
+            manages &&
+            html`
+              <${Button} kind="small" icon="plus" onClick=${() => setForm("further")}>Add key<//>
+            `
+          }
+        </span>
+      `}
+    >
+      <${Loaded} resource=${keys}>
+        ${({ results }) =>
+          results.length
+            ? html`
+              <ul class="stack" role="list" aria-label="Further keys">
+                ${results.map(
+                  (each) => html`
+                    <${Further}
+                      key=${each.id}
+                      path=${path}
+                      further=${each}
+                      isLocal=${isLocal}
+                      manages=${manages}
+                      reload=${keys.reload}
+                    />
+                  `,
+                )}
+              </ul>
+            `
+            : html`
+              <${Empty} level=${3} icon="key" title="No further key">
+                A transmission signs with one by <code>options.dkim_key</code>: for a brand of its
+                own, or to try a new key before it signs everything.
+              <//>
+            `}
+      <//>
+    <//>
   `;
 }
 

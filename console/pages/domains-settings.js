@@ -140,21 +140,7 @@ function ByMail({ kind, name, path, onClose, onDone }) {
   const [mailbox, setMailbox] = useState("");
   const [token, setToken] = useState("");
   const [isMailed, setMailed] = useState(false);
-  const send = async () => {
-    const nominated = local ? {} : { verification_mailbox: mailbox.trim() };
-    if (isMailed) {
-      await post(`${path}/verify`, {
-        [`${kind}_verify`]: true,
-        [`${kind}_token`]: token.trim(),
-        ...nominated,
-      });
-      await onDone();
-      return true;
-    }
-    await post(`${path}/verify`, { [`${kind}_verify`]: true, ...nominated });
-    setMailed(true);
-    return false;
-  };
+  const send = sendAction({ local, mailbox, isMailed, path, kind, setMailed, token, onDone });
   return html`
     <${Dialog}
       title="Verify by mail"
@@ -201,4 +187,22 @@ function ByMail({ kind, name, path, onClose, onDone }) {
       }
     <//>
   `;
+}
+
+function sendAction({ local, mailbox, isMailed, path, kind, setMailed, token, onDone }) {
+  return async () => {
+    const nominated = local ? {} : { verification_mailbox: mailbox.trim() };
+    if (isMailed) {
+      await post(`${path}/verify`, {
+        [`${kind}_verify`]: true,
+        [`${kind}_token`]: token.trim(),
+        ...nominated,
+      });
+      await onDone();
+      return true;
+    }
+    await post(`${path}/verify`, { [`${kind}_verify`]: true, ...nominated });
+    setMailed(true);
+    return false;
+  };
 }

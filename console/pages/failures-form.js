@@ -81,19 +81,8 @@ export function RuleForm({ rule, onClose, onSaved }) {
   const [percent, setPercent] = useState(String(rule.percent ?? 100));
   const everyone = step === "connect";
 
-  const save = async () => {
-    const body = {
-      pattern: everyone ? "*" : pattern.trim(),
-      step,
-      code: { drop: null, accept: 250, refuse: Number(code) }[effect],
-      text: effect === "refuse" ? text : "",
-      delay: Number(delay),
-      times: times ? Number(times) : null,
-      percent: Number(percent),
-    };
-    await (rule.id ? put(`local/failures/${rule.id}`, body) : post("local/failures", body));
-    onSaved();
-  };
+  const fields = { pattern, step, effect, code, text, delay, times, percent };
+  const save = saveAction(rule, fields, onSaved);
   return html`
     <${Dialog}
       title=${rule.id ? "Change rule" : "Add rule"}
@@ -108,20 +97,11 @@ export function RuleForm({ rule, onClose, onSaved }) {
         options=${Object.entries(STEPS)}
         onChange=${setStep}
       />
-      <${TextField}
-        label=${step === "mail" ? "Envelope sender" : "Recipient"}
-        class="mono"
-        disabled=${everyone}
-        placeholder="*@example.test"
-        value=${everyone ? "*" : pattern}
-        onInput=${setPattern}
-        spellcheck="false"
-        autocapitalize="none"
-        hint=${
-          everyone
-            ? "No address is known yet when a connection begins: the rule applies to all."
-            : "A whole address, in which * stands for any characters."
-        }
+      <${PatternField}
+        step=${step}
+        everyone=${everyone}
+        pattern=${pattern}
+        setPattern=${setPattern}
       />
       <${SelectField}
         label="What happens"
@@ -131,56 +111,109 @@ export function RuleForm({ rule, onClose, onSaved }) {
       />
       ${
         effect === "refuse" &&
-        html`
-          <div class="form-grid">
-            <${TextField}
-              label="Code"
-              type="number"
-              min="400"
-              max="599"
-              hint="4xx: try again later. 5xx: never."
-              value=${code}
-              onInput=${setCode}
-            />
-            <${TextField}
-              label="Text"
-              optional
-              placeholder="4.2.2 Mailbox full"
-              value=${text}
-              onInput=${setText}
-            />
-          </div>
-        `
+        html`<${Refusal} code=${code} setCode=${setCode} text=${text} setText=${setText} />`
       }
-      <div class="form-grid">
-        <${TextField}
-          label="Delay in seconds"
-          type="number"
-          min="0"
-          max="600"
-          step="any"
-          value=${delay}
-          onInput=${setDelay}
-        />
-        <${TextField}
-          label="How often"
-          optional
-          type="number"
-          min="1"
-          hint="Empty: always."
-          value=${times}
-          onInput=${setTimes}
-        />
-        <${TextField}
-          label="Chance in percent"
-          type="number"
-          min="1"
-          max="100"
-          value=${percent}
-          onInput=${setPercent}
-        />
-      </div>
+      <${Frequency}
+        delay=${delay}
+        setDelay=${setDelay}
+        times=${times}
+        setTimes=${setTimes}
+        percent=${percent}
+        setPercent=${setPercent}
+      />
       ${rule.id && html`<p class="soft">A rule that is changed begins to count anew.</p>`}
     <//>
+  `;
+}
+
+function saveAction(rule, { pattern, step, effect, code, text, delay, times, percent }, onSaved) {
+  return async () => {
+    const body = {
+      pattern: step === "connect" ? "*" : pattern.trim(),
+      step,
+      code: { drop: null, accept: 250, refuse: Number(code) }[effect],
+      text: effect === "refuse" ? text : "",
+      delay: Number(delay),
+      times: times ? Number(times) : null,
+      percent: Number(percent),
+    };
+    await (rule.id ? put(`local/failures/${rule.id}`, body) : post("local/failures", body));
+    onSaved();
+  };
+}
+
+function PatternField({ step, everyone, pattern, setPattern }) {
+  return html`
+    <${TextField}
+      label=${step === "mail" ? "Envelope sender" : "Recipient"}
+      class="mono"
+      disabled=${everyone}
+      placeholder="*@example.test"
+      value=${everyone ? "*" : pattern}
+      onInput=${setPattern}
+      spellcheck="false"
+      autocapitalize="none"
+      hint=${
+        everyone
+          ? "No address is known yet when a connection begins: the rule applies to all."
+          : "A whole address, in which * stands for any characters."
+      }
+    />
+  `;
+}
+
+function Frequency({ delay, setDelay, times, setTimes, percent, setPercent }) {
+  return html`
+    <div class="form-grid">
+      <${TextField}
+        label="Delay in seconds"
+        type="number"
+        min="0"
+        max="600"
+        step="any"
+        value=${delay}
+        onInput=${setDelay}
+      />
+      <${TextField}
+        label="How often"
+        optional
+        type="number"
+        min="1"
+        hint="Empty: always."
+        value=${times}
+        onInput=${setTimes}
+      />
+      <${TextField}
+        label="Chance in percent"
+        type="number"
+        min="1"
+        max="100"
+        value=${percent}
+        onInput=${setPercent}
+      />
+    </div>
+  `;
+}
+
+function Refusal({ code, setCode, text, setText }) {
+  return html`
+    <div class="form-grid">
+      <${TextField}
+        label="Code"
+        type="number"
+        min="400"
+        max="599"
+        hint="4xx: try again later. 5xx: never."
+        value=${code}
+        onInput=${setCode}
+      />
+      <${TextField}
+        label="Text"
+        optional
+        placeholder="4.2.2 Mailbox full"
+        value=${text}
+        onInput=${setText}
+      />
+    </div>
   `;
 }

@@ -64,23 +64,7 @@ export default function Failures() {
         <//>
       <//>
       <div class="columns">
-        <${Card} title="Examples" flush>
-          <ul class="items" aria-label="Examples">
-            ${EXAMPLES.map(
-              (each) => html`
-                <li key=${each.title}>
-                  <div class="grow">
-                    <div class="strong">${each.title}</div>
-                    <div>${each.about}</div>
-                  </div>
-                  <${Button} kind="small" onClick=${() => setForm(each.rule)}>
-                    Use<span class="visually-hidden"> ${each.title}</span>
-                  <//>
-                </li>
-              `,
-            )}
-          </ul>
-        <//>
+        <${Examples} setForm=${setForm} />
         <${Card} title="Recipients that need no rule"><${Behaviours} /><//>
       </div>
       ${
@@ -88,6 +72,28 @@ export default function Failures() {
         html`<${RuleForm} rule=${form} onClose=${() => setForm(null)} onSaved=${resource.reload} />`
       }
     </div>
+  `;
+}
+
+function Examples({ setForm }) {
+  return html`
+    <${Card} title="Examples" flush>
+      <ul class="items" aria-label="Examples">
+        ${EXAMPLES.map(
+          (each) => html`
+            <li key=${each.title}>
+              <div class="grow">
+                <div class="strong">${each.title}</div>
+                <div>${each.about}</div>
+              </div>
+              <${Button} kind="small" onClick=${() => setForm(each.rule)}>
+                Use<span class="visually-hidden"> ${each.title}</span>
+              <//>
+            </li>
+          `,
+        )}
+      </ul>
+    <//>
   `;
 }
 
@@ -141,44 +147,16 @@ function Rules({ rules, change, reload }) {
           ${rules.map((rule) => {
             const [text, tone, icon] = state(rule);
             return html`
-              <tr key=${rule.id}>
-                <td class="mono nowrap">${rule.pattern}</td>
-                <td class="nowrap">${STEPS[rule.step]}</td>
-                <td class="rule-effect">
-                  ${effect(rule)}
-                  ${
-                    rule.percent < 100 &&
-                    html`<div class="soft">with a chance of ${rule.percent} %</div>`
-                  }
-                </td>
-                <td class="right nowrap">
-                  ${number(rule.applied)}
-                  ${rule.times !== null ? ` of ${number(rule.times)}` : ""}
-                </td>
-                <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td>
-                <td>
-                  <span class="row nowrap">
-                    <${IconButton}
-                      icon=${rule.enabled ? "pause" : "play"}
-                      kind="ghost small"
-                      label="${rule.enabled ? "Pause" : "Resume"} the rule for ${rule.pattern}"
-                      onClick=${() => pause(rule)}
-                    />
-                    <${IconButton}
-                      icon="pencil"
-                      kind="ghost small"
-                      label="Change the rule for ${rule.pattern}"
-                      onClick=${() => change(rule)}
-                    />
-                    <${IconButton}
-                      icon="trash-2"
-                      kind="ghost small"
-                      label="Delete the rule for ${rule.pattern}"
-                      onClick=${() => destroy(rule)}
-                    />
-                  </span>
-                </td>
-              </tr>
+              <${Rule}
+                key=${rule.id}
+                rule=${rule}
+                tone=${tone}
+                icon=${icon}
+                text=${text}
+                pause=${pause}
+                change=${change}
+                destroy=${destroy}
+              />
             `;
           })}
         </tbody>
@@ -188,5 +166,45 @@ function Rules({ rules, change, reload }) {
       The first rule that matches applies. Deferred mail is tried again after about a second
       locally.
     </p>
+  `;
+}
+
+function Rule({ rule, tone, icon, text, pause, change, destroy }) {
+  return html`
+    <tr>
+      <td class="mono nowrap">${rule.pattern}</td>
+      <td class="nowrap">${STEPS[rule.step]}</td>
+      <td class="rule-effect">
+        ${effect(rule)}
+        ${rule.percent < 100 && html`<div class="soft">with a chance of ${rule.percent} %</div>`}
+      </td>
+      <td class="right nowrap">
+        ${number(rule.applied)}
+        ${rule.times !== null ? ` of ${number(rule.times)}` : ""}
+      </td>
+      <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td>
+      <td>
+        <span class="row nowrap">
+          <${IconButton}
+            icon=${rule.enabled ? "pause" : "play"}
+            kind="ghost small"
+            label="${rule.enabled ? "Pause" : "Resume"} the rule for ${rule.pattern}"
+            onClick=${() => pause(rule)}
+          />
+          <${IconButton}
+            icon="pencil"
+            kind="ghost small"
+            label="Change the rule for ${rule.pattern}"
+            onClick=${() => change(rule)}
+          />
+          <${IconButton}
+            icon="trash-2"
+            kind="ghost small"
+            label="Delete the rule for ${rule.pattern}"
+            onClick=${() => destroy(rule)}
+          />
+        </span>
+      </td>
+    </tr>
   `;
 }

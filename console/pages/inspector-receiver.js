@@ -39,52 +39,101 @@ export function ReceiverView({ name, request }) {
   };
   const connected = useLive({ webhook: (data) => data.receiver === name && reload(), gap: reload });
   const target = `${base}${path}`;
-  const point = async () => {
-    setBusy(true);
-    await attempt(
-      () => pointWebhook(name, target),
-      "The webhook posts here; its batches are signed",
-    );
-    setBusy(false);
-    setPointed((n) => n + 1);
-    reload();
-  };
-  const clear = async () => {
-    if (
-      !(await confirm({
-        title: "Delete the requests?",
-        text: `Everything that arrived at ${name} is deleted.`,
-      }))
-    )
-      return;
-    if (await attempt(() => remove(`${path}/requests`).then(reload), "Deleted"))
-      go(["inspector", name]);
-  };
-  const destroy = async () => {
-    if (
-      !(await confirm({
-        title: `Delete ${name}?`,
-        text:
-          "What arrived is deleted too. A webhook that still points here makes " +
-          "the receiver again.",
-      }))
-    )
-      return;
-    if (await attempt(() => remove(path), "Deleted")) go(["inspector"]);
-  };
+  const { clear, destroy, point } = receiverActions({
+    setBusy,
+    setPointed,
+    reload,
+    name,
+    target,
+    path,
+  });
   if (receiver.error?.status === 404) {
-    return html`
-      <div class="page">
-        <${PageHead} title=${name} back=${["Webhook inspector", href(["inspector"])]} />
-        <${Card}>
-          <${Empty} icon="radio" title="This receiver is gone">
-            It was deleted, or nothing was posted to it yet.
-          <//>
-        <//>
-      </div>
-    `;
+    return html`<${Gone} name=${name} />`;
   }
   const list = html`
+    <${RequestList}
+      connected=${connected}
+      requests=${requests}
+      clear=${clear}
+      path=${path}
+      name=${name}
+      request=${request}
+    />
+  `;
+  return html`
+    <div class="page">
+      <${Head} name=${name} target=${target} destroy=${destroy} busy=${busy} point=${point} />
+      <${Contents}
+        request=${request}
+        narrow=${narrow}
+        list=${list}
+        name=${name}
+        receiver=${receiver}
+        pointed=${pointed}
+        target=${target}
+        reload=${reload}
+      />
+    </div>
+  `;
+}
+
+function Contents({ request, narrow, list, name, receiver, pointed, target, reload }) {
+  return html`
+    <div class="columns">
+      ${!(request && narrow) && list}
+      <div class="stack">
+        ${
+          request
+            ? html`
+              <${RequestView} key=${request} name=${name} id=${request} settings=${receiver.data} />
+            `
+            : html`
+              <${Loaded} resource=${receiver}>
+                ${(data) => html`<${Settings} receiver=${data} reload=${reload} />`}
+              <//>
+              ${may("webhooks/view") && html`<${Webhooks} key=${pointed} target=${target} />`}
+            `
+        }
+      </div>
+    </div>
+  `;
+}
+
+function Head({ name, target, destroy, busy, point }) {
+  return html`
+    <${PageHead}
+      title=${name}
+      about=${html`<${Copyable} text=${target} />`}
+      back=${["Webhook inspector", href(["inspector"])]}
+    >
+      <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
+      ${
+        may("webhooks/modify") &&
+        html`
+          <${Button} kind="primary" icon="webhook" busy=${busy} onClick=${point}>
+            Point a new webhook here
+          <//>
+        `
+      }
+    <//>
+  `;
+}
+
+function Gone({ name }) {
+  return html`
+    <div class="page">
+      <${PageHead} title=${name} back=${["Webhook inspector", href(["inspector"])]} />
+      <${Card}>
+        <${Empty} icon="radio" title="This receiver is gone">
+          It was deleted, or nothing was posted to it yet.
+        <//>
+      <//>
+    </div>
+  `;
+}
+
+function RequestList({ connected, requests, clear, path, name, request }) {
+  return html`
     <${Card}
       flush
       title="Requests"
@@ -111,47 +160,43 @@ export function ReceiverView({ name, request }) {
       <//>
     <//>
   `;
-  return html`
-    <div class="page">
-      <${PageHead}
-        title=${name}
-        about=${html`<${Copyable} text=${target} />`}
-        back=${["Webhook inspector", href(["inspector"])]}
-      >
-        <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
-        ${
-          may("webhooks/modify") &&
-          html`
-            <${Button} kind="primary" icon="webhook" busy=${busy} onClick=${point}>
-              Point a new webhook here
-            <//>
-          `
-        }
-      <//>
-      <div class="columns">
-        ${!(request && narrow) && list}
-        <div class="stack">
-          ${
-            request
-              ? html`
-                <${RequestView}
-                  key=${request}
-                  name=${name}
-                  id=${request}
-                  settings=${receiver.data}
-                />
-              `
-              : html`
-                <${Loaded} resource=${receiver}>
-                  ${(data) => html`<${Settings} receiver=${data} reload=${reload} />`}
-                <//>
-                ${may("webhooks/view") && html`<${Webhooks} key=${pointed} target=${target} />`}
-              `
-          }
-        </div>
-      </div>
-    </div>
-  `;
+}
+
+function receiverActions({ setBusy, setPointed, reload, name, target, path }) {
+  const point = async () => {
+    setBusy(true);
+    await attempt(
+      () => pointWebhook(name, target),
+      "The webhook posts here; its batches are signed",
+    );
+    setBusy(false);
+    setPointed((n) => n + 1);
+    reload();
+  };
+  const clear = async () => {
+    if (
+      !(await confirm({
+        title: "Delete the requests?",
+        text: `Everything that arrived at ${name} is deleted.`,
+      }))
+    )
+      return;
+    if (await attempt(() => remove(`${path}/requests`).then(reload), "Deleted"))
+      go(["inspector", name]);
+  };
+  const destroy = async () => {
+    if (
+      !(await confirm({
+        title: `Delete ${name}?`,
+        text:
+          "What arrived is deleted too. A webhook that still points here makes the receiver " +
+          "again.",
+      }))
+    )
+      return;
+    if (await attempt(() => remove(path), "Deleted")) go(["inspector"]);
+  };
+  return { clear, destroy, point };
 }
 
 function Requests({ name, requests, active }) {

@@ -81,34 +81,14 @@ function Form({ receiver, onClose, onSaved }) {
   };
   return html`
     <${Dialog} title="Change receiver" onClose=${onClose} onSubmit=${save}>
-      <div class="form-grid">
-        <${TextField}
-          label="Status"
-          type="number"
-          min="200"
-          max="599"
-          value=${status}
-          onInput=${setStatus}
-        />
-        <${TextField}
-          label="Delay in seconds"
-          type="number"
-          min="0"
-          max="600"
-          step="any"
-          value=${delay}
-          onInput=${setDelay}
-        />
-        <${TextField}
-          label="For how many requests"
-          optional
-          type="number"
-          min="1"
-          hint="Empty: always. Afterwards it answers 200."
-          value=${times}
-          onInput=${setTimes}
-        />
-      </div>
+      <${AnswerFields}
+        status=${status}
+        setStatus=${setStatus}
+        delay=${delay}
+        setDelay=${setDelay}
+        times=${times}
+        setTimes=${setTimes}
+      />
       <${TextField}
         label="Signing secret"
         optional
@@ -137,5 +117,38 @@ function Form({ receiver, onClose, onSaved }) {
         `
       }
     <//>
+  `;
+}
+
+function AnswerFields({ status, setStatus, delay, setDelay, times, setTimes }) {
+  return html`
+    <div class="form-grid">
+      <${TextField}
+        label="Status"
+        type="number"
+        min="200"
+        max="599"
+        value=${status}
+        onInput=${setStatus}
+      />
+      <${TextField}
+        label="Delay in seconds"
+        type="number"
+        min="0"
+        max="600"
+        step="any"
+        value=${delay}
+        onInput=${setDelay}
+      />
+      <${TextField}
+        label="For how many requests"
+        optional
+        type="number"
+        min="1"
+        hint="Empty: always. Afterwards it answers 200."
+        value=${times}
+        onInput=${setTimes}
+      />
+    </div>
   `;
 }

@@ -51,22 +51,13 @@ function Receivers() {
                   ${receivers.map((each) => {
                     const [text, tone, icon] = behaviour(each);
                     return html`
-                      <li key=${each.name} class="wraps">
-                        <div class="grow">
-                          <div>
-                            <a class="strong" href=${href(["inspector", each.name])}>
-                              ${each.name}
-                            </a>
-                          </div>
-                          <div><${Copyable} text=${`${base}${each.path.slice(1)}`} /></div>
-                        </div>
-                        ${
-                          each.has_secret &&
-                          html`<${Badge} tone="info" icon="key">Verifies signatures<//>`
-                        }
-                        <${Badge} tone=${tone} icon=${icon}>${text}<//>
-                        <span class="soft num">${plural(each.requests, "request")}</span>
-                      </li>
+                      <${Receiver}
+                        key=${each.name}
+                        receiver=${each}
+                        tone=${tone}
+                        icon=${icon}
+                        text=${text}
+                      />
                     `;
                   })}
                 </ul>
@@ -81,6 +72,24 @@ function Receivers() {
       <//>
       ${adding && html`<${AddReceiver} onClose=${() => setAdding(false)} />`}
     </div>
+  `;
+}
+
+function Receiver({ receiver, tone, icon, text }) {
+  return html`
+    <li class="wraps">
+      <div class="grow">
+        <div>
+          <a class="strong" href=${href(["inspector", receiver.name])}>
+            ${receiver.name}
+          </a>
+        </div>
+        <div><${Copyable} text=${`${base}${receiver.path.slice(1)}`} /></div>
+      </div>
+      ${receiver.has_secret && html`<${Badge} tone="info" icon="key">Verifies signatures<//>`}
+      <${Badge} tone=${tone} icon=${icon}>${text}<//>
+      <span class="soft num">${plural(receiver.requests, "request")}</span>
+    </li>
   `;
 }
 

@@ -25,6 +25,34 @@ export function MessageView({ id, onClose, onDrop, mark, neighbour }) {
     if (message?.unread) attempt(() => mark(id, false));
   }, [message?.id]);
   return html`
+    <${Head}
+      onClose=${onClose}
+      message=${message}
+      onDrop=${onDrop}
+      neighbour=${neighbour}
+      mark=${mark}
+      id=${id}
+    />
+    <div class="pane-body message">
+      ${
+        resource.error?.status === 404
+          ? html`
+            <${Empty} icon="mail-x" title="This message is gone">
+              It was deleted from the mailbox.
+            <//>
+          `
+          : html`
+            <${Loaded} resource=${resource} shape=${html`<${SkeletonRows} rows=${6} />`}>
+              ${(data) => html`<${Message} message=${data} />`}
+            <//>
+          `
+      }
+    </div>
+  `;
+}
+
+function Head({ onClose, message, onDrop, neighbour, mark, id }) {
+  return html`
     <header class="pane-head">
       <${IconButton}
         icon="arrow-left"
@@ -58,21 +86,6 @@ export function MessageView({ id, onClose, onDrop, mark, neighbour }) {
         <${IconButton} icon="trash-2" label="Delete (#)" kind="ghost small" onClick=${onDrop} />
       </span>
     </header>
-    <div class="pane-body message">
-      ${
-        resource.error?.status === 404
-          ? html`
-            <${Empty} icon="mail-x" title="This message is gone">
-              It was deleted from the mailbox.
-            <//>
-          `
-          : html`
-            <${Loaded} resource=${resource} shape=${html`<${SkeletonRows} rows=${6} />`}>
-              ${(data) => html`<${Message} message=${data} />`}
-            <//>
-          `
-      }
-    </div>
   `;
 }
 
@@ -80,53 +93,11 @@ function Message({ message }) {
   const attached = message.parts.filter(
     (each) => each.role === "attachment" || each.role === "inline",
   );
-  const tabs = [
-    message.html !== null && ["html", "HTML"],
-    message.text !== null && ["text", "Text"],
-    message.amp !== null && ["amp", "AMP"],
-    message.message_id && ["timeline", "Timeline"],
-    ["links", "Links"],
-    ["checks", "Checks"],
-    ["headers", "Headers", message.headers.length],
-    attached.length > 0 && ["files", "Attachments", attached.length],
-    ["source", "Source"],
-  ].filter(Boolean);
+  const tabs = tabsOf(message, attached);
   const current = tabs.find(([each]) => each === route.value.query.tab)?.[0] ?? tabs[0][0];
   const choose = (tab) => setQuery({ tab: tab === tabs[0][0] ? "" : tab });
   return html`
-    <div class="message-head">
-      <dl class="facts small">
-        <dt>From</dt>
-        <dd>
-          ${
-            message.from_name && message.from_name !== message.from
-              ? html`${message.from_name} <span class="soft">${message.from}</span>`
-              : message.from
-          }
-        </dd>
-        <dt>To</dt>
-        <dd><${Copyable} text=${message.to} class="" /></dd>
-        <dt>Received</dt>
-        <dd>${exactTime(message.received_at)}, ${bytes(message.size)}</dd>
-        ${
-          (message.campaign_id || message.tags?.length > 0) &&
-          html`
-            <dt>Campaign</dt>
-            <dd class="row wraps">
-              ${
-                message.campaign_id &&
-                html`
-                  <${PageLink} path=${["activity"]} query=${{ campaigns: message.campaign_id }}>
-                    ${message.campaign_id}
-                  <//>
-                `
-              }
-              ${message.tags?.map((tag) => html`<${Badge} key=${tag} icon="tag">${tag}<//>`)}
-            </dd>
-          `
-        }
-      </dl>
-    </div>
+    <${Facts} message=${message} />
     ${
       message.problem &&
       html`
@@ -165,6 +136,58 @@ function Message({ message }) {
       ${current === "source" && html`<${Source} id=${message.id} />`}
     <//>
   `;
+}
+
+function Facts({ message }) {
+  return html`
+    <div class="message-head">
+      <dl class="facts small">
+        <dt>From</dt>
+        <dd>
+          ${
+            message.from_name && message.from_name !== message.from
+              ? html`${message.from_name} <span class="soft">${message.from}</span>`
+              : message.from
+          }
+        </dd>
+        <dt>To</dt>
+        <dd><${Copyable} text=${message.to} class="" /></dd>
+        <dt>Received</dt>
+        <dd>${exactTime(message.received_at)}, ${bytes(message.size)}</dd>
+        ${
+          (message.campaign_id || message.tags?.length > 0) &&
+          html`
+            <dt>Campaign</dt>
+            <dd class="row wraps">
+              ${
+                message.campaign_id &&
+                html`
+                  <${PageLink} path=${["activity"]} query=${{ campaigns: message.campaign_id }}>
+                    ${message.campaign_id}
+                  <//>
+                `
+              }
+              ${message.tags?.map((tag) => html`<${Badge} key=${tag} icon="tag">${tag}<//>`)}
+            </dd>
+          `
+        }
+      </dl>
+    </div>
+  `;
+}
+
+function tabsOf(message, attached) {
+  return [
+    message.html !== null && ["html", "HTML"],
+    message.text !== null && ["text", "Text"],
+    message.amp !== null && ["amp", "AMP"],
+    message.message_id && ["timeline", "Timeline"],
+    ["links", "Links"],
+    ["checks", "Checks"],
+    ["headers", "Headers", message.headers.length],
+    attached.length > 0 && ["files", "Attachments", attached.length],
+    ["source", "Source"],
+  ].filter(Boolean);
 }
 
 function Headers({ headers }) {

@@ -32,6 +32,70 @@ export function Timeline({ message }) {
 
 function Events({ message }) {
   const query = { messages: message.message_id, per_page: 200 };
+  const resource = useEvents(message, query);
+  return html`
+    <${Loaded} resource=${resource}>
+      ${(events) =>
+        events.length
+          ? html`
+            <ol class="timeline" aria-live="polite">
+              ${events.map((event) => {
+                const { label, tone, icon } = eventType(event.type);
+                return html`
+                  <${TimelineEvent}
+                    key=${event.event_id}
+                    event=${event}
+                    tone=${tone}
+                    icon=${icon}
+                    message=${message}
+                    label=${label}
+                  />
+                `;
+              })}
+            </ol>
+          `
+          : html`
+            <${Empty} level=${3} icon="clock" title="No event yet">
+              Events of the last ten days are here. Those of a message that was just sent appear in
+              a moment.
+            <//>
+          `}
+    <//>
+    <div>
+      <${Button}
+        kind="small"
+        icon="activity"
+        href=${href(["activity"], { messages: message.message_id, hours: "240" })}
+      >
+        Show in Activity
+      <//>
+    </div>
+  `;
+}
+
+function TimelineEvent({ event, tone, icon, message, label }) {
+  return html`
+    <li>
+      <span class="mark ${tone}"><${Icon} name=${icon} /></span>
+      <div>
+        <a
+          class="strong"
+          href=${href(["activity", event.event_id], {
+            messages: message.message_id,
+            hours: "240",
+          })}
+        >
+          ${label}
+        </a>
+        <p>${detail(event)}</p>
+      </div>
+      <span class="soft"><${Time} at=${event.timestamp} /></span>
+    </li>
+  `;
+}
+
+/** The events of a message, those that come later as well. */
+function useEvents(message, query) {
   // Events that come while the answer is on its way are not in it
   const live = useRef([]);
   const load = async (signal) => {
@@ -55,52 +119,7 @@ function Events({ message }) {
     },
     { poll: resource.reload },
   );
-  return html`
-    <${Loaded} resource=${resource}>
-      ${(events) =>
-        events.length
-          ? html`
-            <ol class="timeline" aria-live="polite">
-              ${events.map((event) => {
-                const { label, tone, icon } = eventType(event.type);
-                return html`
-                  <li key=${event.event_id}>
-                    <span class="mark ${tone}"><${Icon} name=${icon} /></span>
-                    <div>
-                      <a
-                        class="strong"
-                        href=${href(["activity", event.event_id], {
-                          messages: message.message_id,
-                          hours: "240",
-                        })}
-                      >
-                        ${label}
-                      </a>
-                      <p>${detail(event)}</p>
-                    </div>
-                    <span class="soft"><${Time} at=${event.timestamp} /></span>
-                  </li>
-                `;
-              })}
-            </ol>
-          `
-          : html`
-            <${Empty} level=${3} icon="clock" title="No event yet">
-              Events of the last ten days are here. Those of a message that was just sent appear in
-              a moment.
-            <//>
-          `}
-    <//>
-    <div>
-      <${Button}
-        kind="small"
-        icon="activity"
-        href=${href(["activity"], { messages: message.message_id, hours: "240" })}
-      >
-        Show in Activity
-      <//>
-    </div>
-  `;
+  return resource;
 }
 
 const withEvent = (events, event) =>

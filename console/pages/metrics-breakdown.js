@@ -99,15 +99,7 @@ export function Breakdown({ report, identity }) {
   );
   const tabs = [...groups, ...Object.entries(REASONS)].map(([id, [label]]) => [id, label]);
   const data = resource.data?.name === name ? resource.data : undefined;
-  const csv = () =>
-    save(
-      `${name.replace("/", "-by-")}.csv`,
-      toCsv(
-        columns.map(([, key]) => key),
-        data.rows,
-      ),
-      "text/csv",
-    );
+  const csv = csvAction(name, columns, data);
   const change = (value) => setQuery({ by: value === "domain" ? "" : value, sort: "" });
   return html`
     <${Card}
@@ -146,6 +138,18 @@ export function Breakdown({ report, identity }) {
       <//>
     <//>
   `;
+}
+
+function csvAction(name, columns, data) {
+  return () =>
+    save(
+      `${name.replace("/", "-by-")}.csv`,
+      toCsv(
+        columns.map(([, key]) => key),
+        data.rows,
+      ),
+      "text/csv",
+    );
 }
 
 function Rows({ rows, columns }) {

@@ -41,25 +41,14 @@ export default function Metrics() {
   const zone = query.zone || HERE;
   const { name, precision } = windowOf(query, zone);
   const compared = query.compare === "1";
-  const named = (query.metrics ?? "").split(",").filter((each) => METRICS[each]);
-  const chosen = named.length ? named : DEFAULT.split(",");
+  const chosen = chosenOf(query);
   const filters = filtersOf(query);
   const identity = JSON.stringify([name, query.from, query.to, zone, filters]);
   // The window of a preset moves on: what is loaded again is that of the moment
   const load = (which) => ({ ...windowOf(query, zone)[which], ...filters });
   const now = useResource((signal) => sums(load("now"), signal), [identity]);
   const before = useResource((signal) => sums(load("before"), signal), [identity]);
-  const lines = useResource(
-    async (signal) => {
-      const points = (which) => series(load(which), chosen, precision, signal);
-      const [present, former] = await Promise.all([
-        points("now"),
-        compared ? points("before") : null,
-      ]);
-      return { chosen, present, former, zone: zoneOfPlot(precision, zone) };
-    },
-    [identity, chosen.join(), compared],
-  );
+  const lines = useLines({ identity, chosen, compared, precision, zone, load });
   const report = load("now");
   const problems = problemsOf(now.error);
   const judged = Object.keys(problems).length > 0;
@@ -71,24 +60,7 @@ export default function Metrics() {
     );
   return html`
     <div class="page">
-      <${PageHead}
-        title="Metrics"
-        about="What was sent and what became of it. Counts are kept for six months."
-      >
-        <div class="toolbar fit">
-          <${SelectField}
-            hideLabel
-            label="Time"
-            value=${name}
-            options=${[
-              ...Object.entries(WINDOWS).map(([id, { label }]) => [id, label]),
-              [FREE, "From … to …"],
-            ]}
-            onChange=${choose}
-          />
-          ${name !== FREE && !problems.timezone && html`<${ZoneField} zone=${zone} here=${HERE} />`}
-        </div>
-      <//>
+      <${Head} name=${name} choose=${choose} problems=${problems} zone=${zone} />
       ${
         (name === FREE || problems.timezone) &&
         html`
@@ -105,50 +77,109 @@ export default function Metrics() {
       <${Chips} query=${query} />
       ${
         judged
-          ? html`
-            <section class="card">
-              <${Empty} icon="calendar" title="No counts of this window">
-                Correct it above. Its times are those of clocks in the time zone, and the first
-                comes before the last.
-              <//>
-            </section>
-          `
+          ? html`<${NoCounts} />`
           : html`
             ${
               now.error && !now.data
                 ? html`<${ErrorBox} error=${now.error} retry=${now.reload} />`
                 : html`<${Figures} now=${now.data} before=${before.data} />`
             }
-            <${Card}
-              title="Over time"
-              actions=${html`
-                <${CheckField}
-                  toggle
-                  label="Compare with the period before"
-                  checked=${compared}
-                  onChange=${(on) => setQuery({ compare: on ? "1" : "" })}
-                />
-                <${CurlButton}
-                  path="api/v1/metrics/deliverability/time-series"
-                  query=${{ ...report, metrics: countsOf(chosen), precision }}
-                />
-              `}
-            >
-              <div class="stack">
-                <${Choice} chosen=${chosen} />
-                ${
-                  lines.error && !lines.data
-                    ? html`<${ErrorBox} error=${lines.error} retry=${lines.reload} />`
-                    : lines.data
-                      ? html`<${Lines} data=${lines.data} />`
-                      : html`<${Skeleton} height=${294} />`
-                }
-              </div>
-            <//>
+            <${OverTime}
+              compared=${compared}
+              report=${report}
+              chosen=${chosen}
+              precision=${precision}
+              lines=${lines}
+            />
             <${Breakdown} report=${report} identity=${identity} />
           `
       }
     </div>
+  `;
+}
+
+function chosenOf(query) {
+  const known = (query.metrics ?? "").split(",").filter((each) => METRICS[each]);
+  return known.length ? known : DEFAULT.split(",");
+}
+
+/** What is drawn over time, and the same for the period before. */
+function useLines({ identity, chosen, compared, precision, zone, load }) {
+  return useResource(
+    async (signal) => {
+      const points = (which) => series(load(which), chosen, precision, signal);
+      const [present, former] = await Promise.all([
+        points("now"),
+        compared ? points("before") : null,
+      ]);
+      return { chosen, present, former, zone: zoneOfPlot(precision, zone) };
+    },
+    [identity, chosen.join(), compared],
+  );
+}
+
+function Head({ name, choose, problems, zone }) {
+  return html`
+    <${PageHead}
+      title="Metrics"
+      about="What was sent and what became of it. Counts are kept for six months."
+    >
+      <div class="toolbar fit">
+        <${SelectField}
+          hideLabel
+          label="Time"
+          value=${name}
+          options=${[
+            ...Object.entries(WINDOWS).map(([id, { label }]) => [id, label]),
+            [FREE, "From … to …"],
+          ]}
+          onChange=${choose}
+        />
+        ${name !== FREE && !problems.timezone && html`<${ZoneField} zone=${zone} here=${HERE} />`}
+      </div>
+    <//>
+  `;
+}
+
+function NoCounts() {
+  return html`
+    <section class="card">
+      <${Empty} icon="calendar" title="No counts of this window">
+        Correct it above. Its times are those of clocks in the time zone, and the first comes before
+        the last.
+      <//>
+    </section>
+  `;
+}
+
+function OverTime({ compared, report, chosen, precision, lines }) {
+  return html`
+    <${Card}
+      title="Over time"
+      actions=${html`
+        <${CheckField}
+          toggle
+          label="Compare with the period before"
+          checked=${compared}
+          onChange=${(on) => setQuery({ compare: on ? "1" : "" })}
+        />
+        <${CurlButton}
+          path="api/v1/metrics/deliverability/time-series"
+          query=${{ ...report, metrics: countsOf(chosen), precision }}
+        />
+      `}
+    >
+      <div class="stack">
+        <${Choice} chosen=${chosen} />
+        ${
+          lines.error && !lines.data
+            ? html`<${ErrorBox} error=${lines.error} retry=${lines.reload} />`
+            : lines.data
+              ? html`<${Lines} data=${lines.data} />`
+              : html`<${Skeleton} height=${294} />`
+        }
+      </div>
+    <//>
   `;
 }
 

@@ -7,7 +7,7 @@ import { number, share } from "../core/format.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { local, may, ofSubaccount } from "../core/service.js";
+import { may, ofSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
 import { Lazy } from "../parts/lazy.js";

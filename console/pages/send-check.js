@@ -37,7 +37,7 @@ function useTried(query, { content }) {
         : null,
     [id, draft],
   );
-  const { attachments, inline_images: images, ...written } = content;
+  const { attachments: _files, inline_images: _images, ...written } = content;
   if (kind === "inline") return { tried: written.html || written.text ? written : null };
   return {
     tried: id && template.data?.id === id ? template.data.content : null,

@@ -37,71 +37,11 @@ export function ContentForm({ query, content, onChange, faults }) {
       <div class="stack">
         ${
           kind === "inline" &&
-          html`
-            <div class="form-grid">
-              <${TextField}
-                label="From"
-                type="email"
-                placeholder="hello@example.test"
-                spellcheck="false"
-                ...${field("from", "Header:From")}
-              />
-              <${TextField} label="Name of the sender" optional ...${field("name")} />
-              <${TextField}
-                label="Reply to"
-                optional
-                spellcheck="false"
-                ...${field("replyTo", "Header:Reply-To")}
-              />
-            </div>
-            <${TextField}
-              label="Subject"
-              placeholder="Welcome, {{name}}"
-              ...${field("subject", "Header:Subject")}
-            />
-            <${TextField}
-              label="HTML"
-              optional
-              multiline
-              rows="7"
-              class="mono"
-              spellcheck="false"
-              placeholder="<h1>Hello {{name}}</h1>"
-              ...${field("html", "html")}
-            />
-            <${TextField}
-              label="Text"
-              optional
-              multiline
-              rows="4"
-              placeholder="Hello {{name}}"
-              ...${field("text", "text")}
-            />
-            <${FilesField}
-              files=${content.files}
-              onChange=${(change) =>
-                onChange((former) => ({ ...former, files: change(former.files) }))}
-            />
-          `
+          html`<${Inline} field=${field} content=${content} onChange=${onChange} />`
         }
         ${
           kind === "template" &&
-          html`
-            <${Choice}
-              key="template"
-              name="template"
-              label="Template"
-              path="api/v1/templates"
-              value=${query.template}
-              none="There is no template yet."
-            />
-            <${CheckField}
-              label="Use the draft"
-              hint="Without it, the published version is sent."
-              checked=${content.draft}
-              onChange=${(draft) => onChange((former) => ({ ...former, draft }))}
-            />
-          `
+          html`<${TemplateChoice} query=${query} content=${content} onChange=${onChange} />`
         }
         ${
           kind === "ab_test" &&
@@ -118,6 +58,73 @@ export function ContentForm({ query, content, onChange, faults }) {
         }
       </div>
     <//>
+  `;
+}
+
+function TemplateChoice({ query, content, onChange }) {
+  return html`
+    <${Choice}
+      key="template"
+      name="template"
+      label="Template"
+      path="api/v1/templates"
+      value=${query.template}
+      none="There is no template yet."
+    />
+    <${CheckField}
+      label="Use the draft"
+      hint="Without it, the published version is sent."
+      checked=${content.draft}
+      onChange=${(draft) => onChange((former) => ({ ...former, draft }))}
+    />
+  `;
+}
+
+function Inline({ field, content, onChange }) {
+  return html`
+    <div class="form-grid">
+      <${TextField}
+        label="From"
+        type="email"
+        placeholder="hello@example.test"
+        spellcheck="false"
+        ...${field("from", "Header:From")}
+      />
+      <${TextField} label="Name of the sender" optional ...${field("name")} />
+      <${TextField}
+        label="Reply to"
+        optional
+        spellcheck="false"
+        ...${field("replyTo", "Header:Reply-To")}
+      />
+    </div>
+    <${TextField}
+      label="Subject"
+      placeholder="Welcome, {{name}}"
+      ...${field("subject", "Header:Subject")}
+    />
+    <${TextField}
+      label="HTML"
+      optional
+      multiline
+      rows="7"
+      class="mono"
+      spellcheck="false"
+      placeholder="<h1>Hello {{name}}</h1>"
+      ...${field("html", "html")}
+    />
+    <${TextField}
+      label="Text"
+      optional
+      multiline
+      rows="4"
+      placeholder="Hello {{name}}"
+      ...${field("text", "text")}
+    />
+    <${FilesField}
+      files=${content.files}
+      onChange=${(change) => onChange((former) => ({ ...former, files: change(former.files) }))}
+    />
   `;
 }
 

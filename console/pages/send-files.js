@@ -89,48 +89,59 @@ export function FilesField({ files, onChange }) {
           <ul class="items framed" aria-label="Files">
             ${files.map(
               (each, index) => html`
-                <li key=${`${each.name}${index}`}>
-                  <div class="grow">
-                    <div class="clip strong" title=${each.name}>${each.name}</div>
-                    <div class="soft clip">${each.type}, ${bytes(each.size)}</div>
-                    ${
-                      each.inline &&
-                      html`
-                        <div class="soft wrap">
-                          In the HTML: <code>${`<img src="cid:${each.name}">`}</code>
-                        </div>
-                      `
-                    }
-                    ${
-                      IMAGE.test(each.type) &&
-                      html`
-                        <${SelectField}
-                          hideLabel
-                          label="How ${each.name} is sent"
-                          value=${each.inline ? "inline" : "file"}
-                          options=${[
-                            ["file", "Attachment"],
-                            ["inline", "Image in the HTML"],
-                          ]}
-                          onChange=${(way) => change(index, { inline: way === "inline" })}
-                        />
-                      `
-                    }
-                  </div>
-                  <${IconButton}
-                    icon="x"
-                    kind="ghost small"
-                    label="Remove ${each.name}"
-                    onClick=${() =>
-                      onChange((former) => former.filter((_, place) => place !== index))}
-                  />
-                </li>
+                <${File}
+                  key=${`${each.name}${index}`}
+                  file=${each}
+                  index=${index}
+                  change=${change}
+                  onChange=${onChange}
+                />
               `,
             )}
           </ul>
         `
       }
     </div>
+  `;
+}
+
+function File({ file, index, change, onChange }) {
+  return html`
+    <li>
+      <div class="grow">
+        <div class="clip strong" title=${file.name}>${file.name}</div>
+        <div class="soft clip">${file.type}, ${bytes(file.size)}</div>
+        ${
+          file.inline &&
+          html`
+            <div class="soft wrap">
+              In the HTML: <code>${`<img src="cid:${file.name}">`}</code>
+            </div>
+          `
+        }
+        ${
+          IMAGE.test(file.type) &&
+          html`
+            <${SelectField}
+              hideLabel
+              label="How ${file.name} is sent"
+              value=${file.inline ? "inline" : "file"}
+              options=${[
+                ["file", "Attachment"],
+                ["inline", "Image in the HTML"],
+              ]}
+              onChange=${(way) => change(index, { inline: way === "inline" })}
+            />
+          `
+        }
+      </div>
+      <${IconButton}
+        icon="x"
+        kind="ghost small"
+        label="Remove ${file.name}"
+        onClick=${() => onChange((former) => former.filter((_, place) => place !== index))}
+      />
+    </li>
   `;
 }
 

@@ -165,18 +165,7 @@ function Fates({ id, data, report, reload }) {
   const [text, tone, icon] = failed
     ? FAILED
     : (STATES[transmission?.state] ?? ["Accepted", "", "circle"]);
-  const cancel = async () => {
-    if (
-      !(await confirm({
-        title: "Cancel this transmission?",
-        text: "None of its messages is sent.",
-        action: "Cancel transmission",
-      }))
-    )
-      return;
-    if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled"))
-      reload();
-  };
+  const cancel = cancelAction(reload, id);
   const activity = (events) => pageHref(["activity"], { transmissions: id, hours: "240", events });
   return html`
     <${Card}
@@ -199,75 +188,16 @@ function Fates({ id, data, report, reload }) {
             <${Notice} tone="bad" icon="circle-x">No message of this transmission was delivered.<//>
           `
         }
-        ${
-          !transmission &&
-          !counts &&
-          html`
-            <${Notice} icon="key">
-              This key may not see what becomes of it. That takes the
-              grant <code>message_events/view</code>, or <code>transmissions/view</code> for its
-              state.
-            <//>
-          `
-        }
+        ${!transmission && !counts && html`<${NotSeen} />`}
         ${
           counts &&
           html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`
         }
-        ${
-          transmission &&
-          html`
-            <dl class="facts">
-              <dt>Id</dt>
-              <dd><${Copyable} text=${id} /></dd>
-              <dt>Recipients</dt>
-              <dd class="num">${number(transmission.num_rcpts)}</dd>
-              <dt>Generated</dt>
-              <dd class="num">${number(transmission.num_generated ?? 0)}</dd>
-              ${
-                transmission.num_failed_gen > 0 &&
-                html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`
-              }
-              ${
-                transmission.campaign_id &&
-                html`<dt>Campaign</dt><dd>${transmission.campaign_id}</dd>`
-              }
-              ${
-                transmission.description &&
-                html`<dt>Description</dt><dd>${transmission.description}</dd>`
-              }
-              ${
-                transmission.generation_start_time &&
-                html`<dt>Start</dt><dd>${exactTime(transmission.generation_start_time)}</dd>`
-              }
-            </dl>
-          `
-        }
-        <div class="row wraps">
-          ${
-            activity() &&
-            html`<${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>`
-          }
-          ${
-            local.value &&
-            html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`
-          }
-        </div>
+        ${transmission && html`<${Facts} id=${id} transmission=${transmission} />`}
+        <${Links} activity=${activity} />
       </div>
     <//>
-    ${
-      counts &&
-      html`
-        <${Tiles}
-          tiles=${FATES.map(([label, events], index) => ({
-            label,
-            value: number(counts[index]),
-            note: share(counts[index], total),
-            href: activity(events),
-          }))}
-        />
-      `
-    }
+    ${counts && html`<${FateTiles} counts=${counts} total=${total} activity=${activity} />`}
     ${
       failures > 0 &&
       html`
@@ -280,4 +210,79 @@ function Fates({ id, data, report, reload }) {
       `
     }
   `;
+}
+
+function FateTiles({ counts, total, activity }) {
+  return html`
+    <${Tiles}
+      tiles=${FATES.map(([label, events], index) => ({
+        label,
+        value: number(counts[index]),
+        note: share(counts[index], total),
+        href: activity(events),
+      }))}
+    />
+  `;
+}
+
+function Links({ activity }) {
+  return html`
+    <div class="row wraps">
+      ${
+        activity() &&
+        html`<${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>`
+      }
+      ${
+        local.value &&
+        html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`
+      }
+    </div>
+  `;
+}
+
+function NotSeen() {
+  return html`
+    <${Notice} icon="key">
+      This key may not see what becomes of it. That takes the grant <code>message_events/view</code>
+      , or <code>transmissions/view</code> for its state.
+    <//>
+  `;
+}
+
+function Facts({ id, transmission }) {
+  return html`
+    <dl class="facts">
+      <dt>Id</dt>
+      <dd><${Copyable} text=${id} /></dd>
+      <dt>Recipients</dt>
+      <dd class="num">${number(transmission.num_rcpts)}</dd>
+      <dt>Generated</dt>
+      <dd class="num">${number(transmission.num_generated ?? 0)}</dd>
+      ${
+        transmission.num_failed_gen > 0 &&
+        html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`
+      }
+      ${transmission.campaign_id && html`<dt>Campaign</dt><dd>${transmission.campaign_id}</dd>`}
+      ${transmission.description && html`<dt>Description</dt><dd>${transmission.description}</dd>`}
+      ${
+        transmission.generation_start_time &&
+        html`<dt>Start</dt><dd>${exactTime(transmission.generation_start_time)}</dd>`
+      }
+    </dl>
+  `;
+}
+
+function cancelAction(reload, id) {
+  return async () => {
+    if (
+      !(await confirm({
+        title: "Cancel this transmission?",
+        text: "None of its messages is sent.",
+        action: "Cancel transmission",
+      }))
+    )
+      return;
+    if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled"))
+      reload();
+  };
 }

@@ -68,15 +68,7 @@ function Sent({ id, sent }) {
         <${TabPanel} id="part" current=${current}>
           ${
             current === "html"
-              ? html`
-                <${MailStage}
-                  id=${id}
-                  source=${content.html}
-                  frame=${(props) => html`
-                    <${PreviewFrame} key=${String(props.remote)} source=${shown} ...${props} />
-                  `}
-                />
-              `
+              ? html`<${Stage} id=${id} content=${content} shown=${shown} />`
               : html`
                 <pre class="mail-text pane-note" tabindex="0" aria-label="The part">
                   ${content[current]}
@@ -89,6 +81,18 @@ function Sent({ id, sent }) {
   `;
 }
 
+function Stage({ id, content, shown }) {
+  return html`
+    <${MailStage}
+      id=${id}
+      source=${content.html}
+      frame=${(props) => html`
+        <${PreviewFrame} key=${String(props.remote)} source=${shown} ...${props} />
+      `}
+    />
+  `;
+}
+
 function Facts({ sent }) {
   const { content, template_id: template, ab_test_id: test, template_version: version } = sent;
   const { from, subject, reply_to: replyTo, headers = {} } = content;
@@ -96,7 +100,16 @@ function Facts({ sent }) {
     ...(content.attachments ?? []),
     ...(content.inline_images ?? []).map((each) => ({ ...each, inline: true })),
   ];
-  const facts = [
+  const facts = factsOf({ template, version, sent, test, from, subject, replyTo, headers, files });
+  return html`
+    <dl class="facts small">
+      ${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}
+    </dl>
+  `;
+}
+
+function factsOf({ template, version, sent, test, from, subject, replyTo, headers, files }) {
+  return [
     [
       "Template",
       template &&
@@ -149,9 +162,4 @@ function Facts({ sent }) {
     ],
     ["Stored until", exactTime(sent.stored_until)],
   ].filter(([, value]) => value);
-  return html`
-    <dl class="facts small">
-      ${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}
-    </dl>
-  `;
 }

@@ -60,62 +60,10 @@ export function Account() {
           }
           <div class="columns">
             <div class="stack">
-              <${Card}
-                title="Account"
-                actions=${html`
-                  <span class="row">
-                    <${CurlButton} path=${PATH} query=${QUERY} />
-                    ${
-                      may("account/manage") &&
-                      html`
-                        <${Button} kind="small" icon="pencil" onClick=${() => setEditing(true)}>
-                          Change
-                        <//>
-                      `
-                    }
-                  </span>
-                `}
-              >
-                <${Facts} account=${results} />
-              <//>
-              <${Card} title="Options" flush>
-                <ul class="items" aria-label="Options">
-                  ${Object.entries(OPTIONS).map(
-                    ([name, [text, hint]]) => html`
-                      <li key=${name}>
-                        <div class="grow">
-                          <div class="strong">${text}</div>
-                          <div>${hint}</div>
-                        </div>
-                        <${State} on=${results.options[name]} />
-                      </li>
-                    `,
-                  )}
-                </ul>
-              <//>
+              <${AccountCard} results=${results} setEditing=${setEditing} />
+              <${Options} results=${results} />
             </div>
-            <${Card} title="What it has">
-              <${Loaded} resource=${counts}>
-                ${(answer) => html`
-                  <dl class="facts">
-                    ${Object.entries(answer.results).map(
-                      ([kind, each]) => html`
-                        <dt key=${kind}>
-                          ${
-                            kind === "api_keys"
-                              ? "API keys"
-                              : kind === "ab_tests"
-                                ? "A/B tests"
-                                : label(kind)
-                          }
-                        </dt>
-                        <dd class="num">${number(each.count)}${each.more ? "+" : ""}</dd>
-                      `,
-                    )}
-                  </dl>
-                `}
-              <//>
-            <//>
+            <${Counts} counts=${counts} />
           </div>
           ${
             editing &&
@@ -132,6 +80,76 @@ export function Account() {
           }
         </div>
       `}
+    <//>
+  `;
+}
+
+function Counts({ counts }) {
+  return html`
+    <${Card} title="What it has">
+      <${Loaded} resource=${counts}>
+        ${(answer) => html`
+          <dl class="facts">
+            ${Object.entries(answer.results).map(
+              ([kind, each]) => html`
+                <dt key=${kind}>
+                  ${
+                    kind === "api_keys"
+                      ? "API keys"
+                      : kind === "ab_tests"
+                        ? "A/B tests"
+                        : label(kind)
+                  }
+                </dt>
+                <dd class="num">${number(each.count)}${each.more ? "+" : ""}</dd>
+              `,
+            )}
+          </dl>
+        `}
+      <//>
+    <//>
+  `;
+}
+
+function Options({ results }) {
+  return html`
+    <${Card} title="Options" flush>
+      <ul class="items" aria-label="Options">
+        ${Object.entries(OPTIONS).map(
+          ([name, [text, hint]]) => html`
+            <li key=${name}>
+              <div class="grow">
+                <div class="strong">${text}</div>
+                <div>${hint}</div>
+              </div>
+              <${State} on=${results.options[name]} />
+            </li>
+          `,
+        )}
+      </ul>
+    <//>
+  `;
+}
+
+function AccountCard({ results, setEditing }) {
+  return html`
+    <${Card}
+      title="Account"
+      actions=${html`
+        <span class="row">
+          <${CurlButton} path=${PATH} query=${QUERY} />
+          ${
+            may("account/manage") &&
+            html`
+              <${Button} kind="small" icon="pencil" onClick=${() => setEditing(true)}>
+                Change
+              <//>
+            `
+          }
+        </span>
+      `}
+    >
+      <${Facts} account=${results} />
     <//>
   `;
 }

@@ -60,16 +60,7 @@ export function IpForm({ ip, pools, onClose, onSaved }) {
   const [warming, setWarming] = useState(ip.auto_warmup_enabled);
   const [stage, setStage] = useState(String(ip.auto_warmup_stage ?? 1));
   const wasWarming = ip.auto_warmup_enabled;
-  const problem =
-    warming &&
-    wasWarming &&
-    !(
-      Number(stage) >= 1 &&
-      Number(stage) <= ip.auto_warmup_stage &&
-      Number.isInteger(Number(stage))
-    )
-      ? `A stage from 1 to ${ip.auto_warmup_stage}`
-      : "";
+  const problem = stageProblem({ warming, wasWarming, stage, ip });
   const save = async () => {
     const body = { ip_pool: pool, auto_warmup_enabled: warming };
     if (warming && wasWarming && Number(stage) !== ip.auto_warmup_stage)
@@ -121,6 +112,18 @@ export function IpForm({ ip, pools, onClose, onSaved }) {
   `;
 }
 
+function stageProblem({ warming, wasWarming, stage, ip }) {
+  return warming &&
+    wasWarming &&
+    !(
+      Number(stage) >= 1 &&
+      Number(stage) <= ip.auto_warmup_stage &&
+      Number.isInteger(Number(stage))
+    )
+    ? `A stage from 1 to ${ip.auto_warmup_stage}`
+    : "";
+}
+
 /** What an IP sent on each day of its warm-up, the latest first. */
 export function WarmupDays({ address, onClose }) {
   const path = `${pathOf(address)}/warmup`;
@@ -146,45 +149,7 @@ export function WarmupDays({ address, onClose }) {
             </div>
             ${
               days.length
-                ? html`
-                  <div class="scroll-x" tabindex="0" role="region" aria-label="Days of the warm-up">
-                    <table class="table">
-                      <thead>
-                        <tr>
-                          <th>Day (UTC)</th>
-                          <th class="right">Stage</th>
-                          <th class="right">Sent</th>
-                          <th class="right">Limit</th>
-                          <th>Share</th>
-                        </tr>
-                      </thead>
-                      <tbody>
-                        ${days.map(
-                          (each) => html`
-                            <tr key=${each.date}>
-                              <td class="nowrap num">${each.date}</td>
-                              <td class="right">${each.stage}</td>
-                              <td class="right">${number(each.sent)}</td>
-                              <td class="right">${number(each.limit)}</td>
-                              <td>
-                                <div class="row">
-                                  <div class="progress grow day-bar" aria-hidden="true">
-                                    <i
-                                      style=${{
-                                        width: `${Math.min(100, (100 * each.sent) / each.limit)}%`,
-                                      }}
-                                    ></i>
-                                  </div>
-                                  <span class="num soft">${share(each.sent, each.limit)}</span>
-                                </div>
-                              </td>
-                            </tr>
-                          `,
-                        )}
-                      </tbody>
-                    </table>
-                  </div>
-                `
+                ? html`<${Days} days=${days} />`
                 : html`
                   <p class="soft">Nothing was sent during a warm-up in the last two months.</p>
                 `
@@ -193,5 +158,47 @@ export function WarmupDays({ address, onClose }) {
         }}
       <//>
     <//>
+  `;
+}
+
+function Days({ days }) {
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Days of the warm-up">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Day (UTC)</th>
+            <th class="right">Stage</th>
+            <th class="right">Sent</th>
+            <th class="right">Limit</th>
+            <th>Share</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${days.map(
+            (each) => html`
+              <tr key=${each.date}>
+                <td class="nowrap num">${each.date}</td>
+                <td class="right">${each.stage}</td>
+                <td class="right">${number(each.sent)}</td>
+                <td class="right">${number(each.limit)}</td>
+                <td>
+                  <div class="row">
+                    <div class="progress grow day-bar" aria-hidden="true">
+                      <i
+                        style=${{
+                          width: `${Math.min(100, (100 * each.sent) / each.limit)}%`,
+                        }}
+                      ></i>
+                    </div>
+                    <span class="num soft">${share(each.sent, each.limit)}</span>
+                  </div>
+                </td>
+              </tr>
+            `,
+          )}
+        </tbody>
+      </table>
+    </div>
   `;
 }

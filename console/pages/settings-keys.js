@@ -20,16 +20,7 @@ export function Keys() {
   const [form, setForm] = useState(null);
   const [secret, setSecret] = useState("");
   const own = current.data?.results.id;
-  const destroy = async (key) => {
-    if (
-      await confirm({
-        title: `Delete ${key.label}?`,
-        text: "Requests with this key are refused from then on.",
-        typed: key.label,
-      })
-    )
-      await attempt(() => remove(`${PATH}/${key.id}`).then(resource.reload), "Deleted");
-  };
+  const destroy = deleteAction(resource);
   const actions = html`
     <span class="row">
       <${CurlButton} path=${PATH} />
@@ -44,42 +35,14 @@ export function Keys() {
             ? html`
               <ul class="items" aria-label="API keys">
                 ${results.map(
-                  (key) => html`
-                    <li key=${key.id} class="wraps">
-                      <div class="grow">
-                        <div class="row wraps">
-                          <span class="strong">${key.label}</span>
-                          <code>${key.short_key}…</code>
-                          ${key.id === own && html`<${Badge} tone="info" icon="user">This key<//>`}
-                          ${
-                            key.subaccount_id &&
-                            html`<${Badge} icon="users">${subaccountName(key.subaccount_id)}<//>`
-                          }
-                        </div>
-                        <div>
-                          ${plural(key.grants.length, "grant")}
-                          ${
-                            key.valid_ips.length
-                              ? `, from ${plural(key.valid_ips.length, "address", "addresses")}`
-                              : ""
-                          }
-                          , made <${Time} at=${key.created_at} />
-                        </div>
-                      </div>
-                      <span class="row">
-                        <${Button} kind="small" icon="pencil" onClick=${() => setForm(key)}>
-                          Change<span class="visually-hidden"> ${key.label}</span>
-                        <//>
-                        <${Button}
-                          kind="small danger"
-                          icon="trash-2"
-                          disabled=${key.id === own}
-                          onClick=${() => destroy(key)}
-                        >
-                          Delete<span class="visually-hidden"> ${key.label}</span>
-                        <//>
-                      </span>
-                    </li>
+                  (each) => html`
+                    <${KeyRow}
+                      key=${each.id}
+                      row=${each}
+                      own=${own}
+                      setForm=${setForm}
+                      destroy=${destroy}
+                    />
                   `,
                 )}
               </ul>
@@ -106,6 +69,59 @@ export function Keys() {
       }
       ${secret && html`<${KeyOnce} text=${secret} onClose=${() => setSecret("")} />`}
     <//>
+  `;
+}
+
+function deleteAction(resource) {
+  return async (key) => {
+    if (
+      await confirm({
+        title: `Delete ${key.label}?`,
+        text: "Requests with this key are refused from then on.",
+        typed: key.label,
+      })
+    )
+      await attempt(() => remove(`${PATH}/${key.id}`).then(resource.reload), "Deleted");
+  };
+}
+
+function KeyRow({ row, own, setForm, destroy }) {
+  return html`
+    <li class="wraps">
+      <div class="grow">
+        <div class="row wraps">
+          <span class="strong">${row.label}</span>
+          <code>${row.short_key}…</code>
+          ${row.id === own && html`<${Badge} tone="info" icon="user">This key<//>`}
+          ${
+            row.subaccount_id &&
+            html`<${Badge} icon="users">${subaccountName(row.subaccount_id)}<//>`
+          }
+        </div>
+        <div>
+          ${plural(row.grants.length, "grant")}
+          ${
+            row.valid_ips.length
+              ? `, from ${plural(row.valid_ips.length, "address", "addresses")}`
+              : ""
+          }
+          , made <${Time} at=${row.created_at} />
+        </div>
+      </div>
+      <span class="row">
+        <${Button} kind="small" icon="pencil" onClick=${() => setForm(row)}>
+          Change<span class="visually-hidden"> ${row.label}</span>
+        <//>
+        <${Button}
+          kind="small danger"
+          icon="trash-2"
+          disabled=${row.id === own}
+          onClick=${() => destroy(row)}
+        >
+          Delete<span class="visually-hidden"> ${row.label}</span>
+        <//>
+      </span>
+    </li>
   `;
 }
 

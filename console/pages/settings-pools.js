@@ -22,30 +22,10 @@ export function Pools() {
   const [form, setForm] = useState(null);
   const [ip, setIp] = useState(null);
   const [days, setDays] = useState("");
-  const destroy = async (pool) => {
-    if (
-      await confirm({
-        title: `Delete ${pool.name}?`,
-        text:
-          "Its IPs move to the default pool. A pool by which a subaccount or a scheduled " +
-          "transmission sends stays.",
-        typed: pool.ips.length ? pool.name : undefined,
-      })
-    )
-      await attempt(() => remove(`${PATH}/${pool.id}`).then(resource.reload), "Deleted");
-  };
+  const destroy = deleteAction(resource);
   return html`
     <div class="stack">
-      <div class="row wraps">
-        <span class="grow soft">Mail of a pool leaves by its IPs.</span>
-        <${CurlButton} path=${PATH} />
-        ${
-          manages() &&
-          html`
-            <${Button} kind="primary small" icon="plus" onClick=${() => setForm({})}>Add IP pool<//>
-          `
-        }
-      </div>
+      <${Head} setForm=${setForm} />
       <${Loaded} resource=${resource}>
         ${({ results: pools }) => html`
           ${pools.map(
@@ -90,6 +70,36 @@ export function Pools() {
       ${days && html`<${WarmupDays} address=${days} onClose=${() => setDays("")} />`}
     </div>
   `;
+}
+
+function Head({ setForm }) {
+  return html`
+    <div class="row wraps">
+      <span class="grow soft">Mail of a pool leaves by its IPs.</span>
+      <${CurlButton} path=${PATH} />
+      ${
+        manages() &&
+        html`
+          <${Button} kind="primary small" icon="plus" onClick=${() => setForm({})}>Add IP pool<//>
+        `
+      }
+    </div>
+  `;
+}
+
+function deleteAction(resource) {
+  return async (pool) => {
+    if (
+      await confirm({
+        title: `Delete ${pool.name}?`,
+        text:
+          "Its IPs move to the default pool. A pool by which a subaccount or a scheduled " +
+          "transmission sends stays.",
+        typed: pool.ips.length ? pool.name : undefined,
+      })
+    )
+      await attempt(() => remove(`${PATH}/${pool.id}`).then(resource.reload), "Deleted");
+  };
 }
 
 function Pool({ pool, pools, onEdit, onDelete, onIp, onDays }) {
@@ -162,20 +172,7 @@ function PoolForm({ former, pools, onClose, onSaved }) {
   const others = pools
     .filter((each) => each.id !== former?.id && !each.auto_warmup_overflow_pool)
     .map((each) => [each.id, each.name]);
-  const save = async () => {
-    const fields = {
-      name,
-      signing_domain: signing.trim(),
-      fbl_signing_domain: loops.trim(),
-      auto_warmup_overflow_pool: overflow,
-    };
-    // An empty text removes a field; a new pool has nothing to remove
-    const body = former
-      ? fields
-      : Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
-    await (former ? put(`${PATH}/${former.id}`, body) : post(PATH, body));
-    onSaved();
-  };
+  const save = saveAction({ name, signing, loops, overflow, former, onSaved });
   return html`
     <${Dialog}
       title=${former ? "Change IP pool" : "Add IP pool"}
@@ -216,4 +213,21 @@ function PoolForm({ former, pools, onClose, onSaved }) {
       />
     <//>
   `;
+}
+
+function saveAction({ name, signing, loops, overflow, former, onSaved }) {
+  return async () => {
+    const fields = {
+      name,
+      signing_domain: signing.trim(),
+      fbl_signing_domain: loops.trim(),
+      auto_warmup_overflow_pool: overflow,
+    };
+    // An empty text removes a field; a new pool has nothing to remove
+    const body = former
+      ? fields
+      : Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+    await (former ? put(`${PATH}/${former.id}`, body) : post(PATH, body));
+    onSaved();
+  };
 }

@@ -53,51 +53,10 @@ export function Seeding() {
         `
       }
       <div class="columns">
-        <${Card}
-          title="Campaigns"
-          actions=${html`
-            <span class="row">
-              <${CurlButton} path=${CONFIG} />
-              ${
-                config.data &&
-                html`
-                  <${Button} kind="small" icon="pencil" onClick=${() => setEditing(true)}>
-                    ${isSet(config) ? "Change" : "Set up"}
-                  <//>
-                `
-              }
-            </span>
-          `}
-        >
-          <${Loaded} resource=${config}>
-            ${({ results }) => html`<${Config} config=${results} />`}
-          <//>
-        <//>
+        <${Campaigns} config=${config} setEditing=${setEditing} />
         <div class="stack">
           <${Switches} />
-          <${Card} title="Seed addresses">
-            <${Loaded} resource=${seeds}>
-              ${({ results }) =>
-                results.length
-                  ? html`
-                    <div class="stack small">
-                      <p class="soft">
-                        ${plural(results.length, "address", "addresses")} of the deployment
-                      </p>
-                      <ul>
-                        ${results
-                          .slice(0, 10)
-                          .map((each) => html`<li class="mono clip" key=${each}>${each}</li>`)}
-                      </ul>
-                      ${
-                        results.length > 10 &&
-                        html`<p class="soft">And ${number(results.length - 10)} more.</p>`
-                      }
-                    </div>
-                  `
-                  : html`<p class="soft">The deployment has none, so nothing is seeded.</p>`}
-            <//>
-          <//>
+          <${SeedAddresses} seeds=${seeds} />
         </div>
       </div>
       <${Status} />
@@ -112,6 +71,59 @@ export function Seeding() {
         `
       }
     </div>
+  `;
+}
+
+function Campaigns({ config, setEditing }) {
+  return html`
+    <${Card}
+      title="Campaigns"
+      actions=${html`
+        <span class="row">
+          <${CurlButton} path=${CONFIG} />
+          ${
+            config.data &&
+            html`
+              <${Button} kind="small" icon="pencil" onClick=${() => setEditing(true)}>
+                ${isSet(config) ? "Change" : "Set up"}
+              <//>
+            `
+          }
+        </span>
+      `}
+    >
+      <${Loaded} resource=${config}>
+        ${({ results }) => html`<${Config} config=${results} />`}
+      <//>
+    <//>
+  `;
+}
+
+function SeedAddresses({ seeds }) {
+  return html`
+    <${Card} title="Seed addresses">
+      <${Loaded} resource=${seeds}>
+        ${({ results }) =>
+          results.length
+            ? html`
+              <div class="stack small">
+                <p class="soft">
+                  ${plural(results.length, "address", "addresses")} of the deployment
+                </p>
+                <ul>
+                  ${results
+                    .slice(0, 10)
+                    .map((each) => html`<li class="mono clip" key=${each}>${each}</li>`)}
+                </ul>
+                ${
+                  results.length > 10 &&
+                  html`<p class="soft">And ${number(results.length - 10)} more.</p>`
+                }
+              </div>
+            `
+            : html`<p class="soft">The deployment has none, so nothing is seeded.</p>`}
+      <//>
+    <//>
   `;
 }
 
@@ -207,37 +219,10 @@ function Status() {
                   <tbody>
                     ${results.map(
                       (each) => html`
-                        <tr key=${`${each.subaccount_id} ${each.campaign} ${each.sending_domain}`}>
-                          <td class="wrap">
-                            ${each.campaign}
-                            ${
-                              each.subaccount_id
-                                ? html`
-                                  ${" "}
-                                  <${Badge} icon="users">${subaccountName(each.subaccount_id)}<//>
-                                `
-                                : ""
-                            }
-                          </td>
-                          <td class="wrap">${each.sending_domain}</td>
-                          <td class="right nowrap">
-                            ${number(each.count)} of ${number(each.threshold)}
-                          </td>
-                          <td>
-                            ${
-                              each.seed_start
-                                ? html`
-                                  <${Badge} tone="good" icon="circle-check">Seeded<//>
-                                  ${" "}
-                                  <span class="soft">
-                                    from ${exactTime(each.seed_start)},
-                                    over ${number(each.duration)} minutes
-                                  </span>
-                                `
-                                : html`<${Badge} icon="clock">Counting<//>`
-                            }
-                          </td>
-                        </tr>
+                        <${StatusRow}
+                          key=${`${each.subaccount_id} ${each.campaign} ${each.sending_domain}`}
+                          campaign=${each}
+                        />
                       `,
                     )}
                   </tbody>
@@ -251,6 +236,41 @@ function Status() {
             `}
       <//>
     <//>
+  `;
+}
+
+function StatusRow({ campaign }) {
+  return html`
+    <tr>
+      <td class="wrap">
+        ${campaign.campaign}
+        ${
+          campaign.subaccount_id
+            ? html`
+              ${" "}
+              <${Badge} icon="users">${subaccountName(campaign.subaccount_id)}<//>
+            `
+            : ""
+        }
+      </td>
+      <td class="wrap">${campaign.sending_domain}</td>
+      <td class="right nowrap">
+        ${number(campaign.count)} of ${number(campaign.threshold)}
+      </td>
+      <td>
+        ${
+          campaign.seed_start
+            ? html`
+              <${Badge} tone="good" icon="circle-check">Seeded<//>
+              ${" "}
+              <span class="soft">
+                from ${exactTime(campaign.seed_start)}, over ${number(campaign.duration)} minutes
+              </span>
+            `
+            : html`<${Badge} icon="clock">Counting<//>`
+        }
+      </td>
+    </tr>
   `;
 }
 
@@ -279,13 +299,7 @@ function ConfigForm({ former, onClose, onSaved }) {
   };
   const many = rules.length > MOST_RULES ? `At most ${MOST_RULES}` : "";
   const disabled = Boolean(many) || !rules.length || Object.keys(NUMBERS).some(problemOf);
-  const save = async () => {
-    await (exists ? put : post)(CONFIG, {
-      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value)])),
-      [kind]: rules,
-    });
-    onSaved();
-  };
+  const save = saveAction({ exists, numbers, kind, rules, onSaved });
   return html`
     <${Dialog} title="Inline seeding" disabled=${disabled} onClose=${onClose} onSubmit=${save}>
       <${Segments}
@@ -297,18 +311,7 @@ function ConfigForm({ former, onClose, onSaved }) {
           ["exclude", "All but these"],
         ]}
       />
-      <${TextField}
-        label="Campaigns"
-        multiline
-        rows="4"
-        class="mono"
-        spellcheck="false"
-        value=${text}
-        onInput=${setText}
-        problem=${many}
-        placeholder=${"newsletter-*\nwelcome"}
-        hint="One a line, at most ${MOST_RULES}. An asterisk at the end stands for any ending."
-      />
+      <${CampaignsField} text=${text} setText=${setText} many=${many} />
       ${Object.entries(NUMBERS).map(
         ([name, [label, least, most, , unit]]) => html`
           <${TextField}
@@ -326,4 +329,31 @@ function ConfigForm({ former, onClose, onSaved }) {
       )}
     <//>
   `;
+}
+
+function CampaignsField({ text, setText, many }) {
+  return html`
+    <${TextField}
+      label="Campaigns"
+      multiline
+      rows="4"
+      class="mono"
+      spellcheck="false"
+      value=${text}
+      onInput=${setText}
+      problem=${many}
+      placeholder=${"newsletter-*\nwelcome"}
+      hint="One a line, at most ${MOST_RULES}. An asterisk at the end stands for any ending."
+    />
+  `;
+}
+
+function saveAction({ exists, numbers, kind, rules, onSaved }) {
+  return async () => {
+    await (exists ? put : post)(CONFIG, {
+      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value)])),
+      [kind]: rules,
+    });
+    onSaved();
+  };
 }

@@ -71,65 +71,114 @@ export function Content({ edit, compiled, change, problem, judged, jump, writabl
           <//>
         `
       }
-      <section class="card" aria-label="Parts">
-        <div class="card-tabs">
-          <${Tabs}
-            id="part"
-            label="Parts of the template"
-            tabs=${tabs}
-            current=${current}
-            onChange=${choose}
-          />
-        </div>
-        <${TabPanel} id="part" current=${current}>
-          ${
-            part &&
-            html`
-              <p class="pane-note soft">
-                <a href="template-language.html" target="_blank">
-                  The template language by example
-                </a>
-              </p>
-              <${CodeEditor}
-                key=${current}
-                label=${part[1]}
-                language=${part[2]}
-                value=${content[current] ?? ""}
-                readOnly=${!writable}
-                onInput=${(text) => set({ [current]: text })}
-                problems=${ofPart(judged.errors, current).map((each) => ({
-                  ...each,
-                  text: inWords(each),
-                }))}
-                jump=${jump?.part === current ? jump : null}
-              />
-            `
-          }
-          ${
-            current === "data" &&
-            html`
-              <${TestData}
-                data=${edit.data}
-                problem=${problem}
-                onInput=${(data) => change({ data })}
-                writable=${writable}
-              />
-            `
-          }
-          ${
-            current === "settings" &&
-            html`
-              <${Settings}
-                edit=${edit}
-                compiled=${compiled}
-                change=${change}
-                disabled=${!writable}
-              />
-            `
-          }
-        <//>
-      </section>
+      <${Parts}
+        tabs=${tabs}
+        current=${current}
+        choose=${choose}
+        part=${part}
+        content=${content}
+        writable=${writable}
+        judged=${judged}
+        jump=${jump}
+        set=${set}
+        edit=${edit}
+        problem=${problem}
+        compiled=${compiled}
+        change=${change}
+      />
     </div>
+  `;
+}
+
+function Parts({
+  tabs,
+  current,
+  choose,
+  part,
+  content,
+  writable,
+  judged,
+  jump,
+  set,
+  edit,
+  problem,
+  compiled,
+  change,
+}) {
+  return html`
+    <section class="card" aria-label="Parts">
+      <${PartTabs} tabs=${tabs} current=${current} choose=${choose} />
+      <${TabPanel} id="part" current=${current}>
+        ${
+          part &&
+          html`
+            <${PartEditor}
+              current=${current}
+              part=${part}
+              content=${content}
+              writable=${writable}
+              judged=${judged}
+              jump=${jump}
+              set=${set}
+            />
+          `
+        }
+        ${
+          current === "data" &&
+          html`
+            <${TestData}
+              data=${edit.data}
+              problem=${problem}
+              onInput=${(data) => change({ data })}
+              writable=${writable}
+            />
+          `
+        }
+        ${
+          current === "settings" &&
+          html`
+            <${Settings} edit=${edit} compiled=${compiled} change=${change} disabled=${!writable} />
+          `
+        }
+      <//>
+    </section>
+  `;
+}
+
+function PartTabs({ tabs, current, choose }) {
+  return html`
+    <div class="card-tabs">
+      <${Tabs}
+        id="part"
+        label="Parts of the template"
+        tabs=${tabs}
+        current=${current}
+        onChange=${choose}
+      />
+    </div>
+  `;
+}
+
+function PartEditor({ current, part, content, writable, judged, jump, set }) {
+  return html`
+    <p class="pane-note soft">
+      <a href="template-language.html" target="_blank">
+        The template language by example
+      </a>
+    </p>
+    <${CodeEditor}
+      key=${current}
+      label=${part[1]}
+      language=${part[2]}
+      value=${content[current] ?? ""}
+      readOnly=${!writable}
+      onInput=${(text) => set({ [current]: text })}
+      problems=${ofPart(judged.errors, current).map((each) => ({
+        ...each,
+        text: inWords(each),
+      }))}
+      jump=${jump?.part === current ? jump : null}
+    />
   `;
 }
 
@@ -199,27 +248,7 @@ function Heads({ content, set, replace, errors, readonly }) {
 
 function Settings({ edit, compiled, change, disabled }) {
   const { html: written, mjml, ...others } = edit.content;
-  const write = async (language) => {
-    const isLost = language === "mjml" ? written : mjml !== FIRST_MJML;
-    if (
-      isLost &&
-      !(await confirm({
-        title: "Write it in another language?",
-        text:
-          language === "mjml"
-            ? "The HTML is replaced by MJML to begin with."
-            : "The MJML is replaced by the HTML that it became when it was saved last.",
-        action: "Replace",
-      }))
-    )
-      return;
-    change({
-      content: {
-        ...others,
-        ...(language === "mjml" ? { mjml: FIRST_MJML } : { html: compiled ?? "" }),
-      },
-    });
-  };
+  const write = writeAction({ written, mjml, change, others, compiled });
   const option = (name) => String(edit.options[name] ?? "");
   const choose = (name, value) =>
     change({ options: { ...edit.options, [name]: value === "" ? null : value === "true" } });
@@ -268,4 +297,28 @@ function Settings({ edit, compiled, change, disabled }) {
       </div>
     </div>
   `;
+}
+
+function writeAction({ written, mjml, change, others, compiled }) {
+  return async (language) => {
+    const isLost = language === "mjml" ? written : mjml !== FIRST_MJML;
+    if (
+      isLost &&
+      !(await confirm({
+        title: "Write it in another language?",
+        text:
+          language === "mjml"
+            ? "The HTML is replaced by MJML to begin with."
+            : "The MJML is replaced by the HTML that it became when it was saved last.",
+        action: "Replace",
+      }))
+    )
+      return;
+    change({
+      content: {
+        ...others,
+        ...(language === "mjml" ? { mjml: FIRST_MJML } : { html: compiled ?? "" }),
+      },
+    });
+  };
 }

@@ -62,16 +62,7 @@ function Editor({ id, draft, published, replace }) {
     keepUnsaved(id, changed ? edit : null);
   }, [edit, changed]);
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
-  const save = async (more) => {
-    const fields = isSame(edit, draft) ? {} : editable(edit);
-    await put(templatePath(id), { ...fields, ...dataUpdate(edit.data, draft), ...more });
-    dropFormerData(id);
-    const fresh = await versions(id);
-    replace(() => fresh);
-    // What was typed in the meantime stays
-    setEdit((former) => (former === edit ? { ...editable(fresh.draft), data: edit.data } : former));
-    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
-  };
+  const save = saveAction({ edit, draft, id, replace, setEdit, parsed });
   const state = !published ? "draft" : isSame(edit, published) ? "published" : "changed";
   const about = html`
     <span class="row wraps">
@@ -121,6 +112,19 @@ function Editor({ id, draft, published, replace }) {
   `;
 }
 
+function saveAction({ edit, draft, id, replace, setEdit, parsed }) {
+  return async (more) => {
+    const fields = isSame(edit, draft) ? {} : editable(edit);
+    await put(templatePath(id), { ...fields, ...dataUpdate(edit.data, draft), ...more });
+    dropFormerData(id);
+    const fresh = await versions(id);
+    replace(() => fresh);
+    // What was typed in the meantime stays
+    setEdit((former) => (former === edit ? { ...editable(fresh.draft), data: edit.data } : former));
+    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
+  };
+}
+
 function Actions({ id, edit, published, changed, parsed, save, revert, writable }) {
   const [dialog, setDialog] = useState("");
   const [busy, setBusy] = useState(false);
@@ -134,22 +138,7 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     substitution_data: parsed.value ?? {},
     content: { template_id: id, use_draft_template: true },
   });
-  const destroy = async () => {
-    if (
-      !(await confirm({
-        title: `Delete ${edit.name}?`,
-        text:
-          "The draft and the published version are lost. Transmissions that name it are " +
-          "refused from then on.",
-        typed: edit.name,
-      }))
-    )
-      return;
-    if (!(await attempt(() => remove(templatePath(id)), "Deleted"))) return;
-    keepUnsaved(id, null);
-    dropFormerData(id);
-    go(["templates"]);
-  };
+  const destroy = deleteAction(edit, id);
   return html`
     <${CurlButton} path=${templatePath(id)} query=${{ draft: true }} />
     ${
@@ -166,47 +155,92 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     ${
       writable &&
       html`
-        <div class="kept">
-          <${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>
-            Save draft
-          <//>
-          <${Button}
-            icon="upload"
-            kind="primary"
-            disabled=${published && isSame(edit, published)}
-            onClick=${() => setDialog("publish")}
-          >
-            Publish
-          <//>
-        </div>
+        <${MainActions}
+          busy=${busy}
+          changed=${changed}
+          saveDraft=${saveDraft}
+          published=${published}
+          edit=${edit}
+          setDialog=${setDialog}
+        />
       `
     }
     ${
       dialog === "send" &&
       html`
-        <${SendTest}
-          title="Send a test"
-          what="The draft"
-          bodyFor=${testOf}
-          prepare=${changed ? save : undefined}
-          problem=${parsed.problem && `Test data: ${parsed.problem}`}
-          onClose=${() => setDialog("")}
-        >
-          The draft is sent with the test data, as any other mail: it is counted and its events
-          appear.${changed && " Your changes are saved first."}
-        <//>
+        <${TestDialog}
+          testOf=${testOf}
+          changed=${changed}
+          save=${save}
+          parsed=${parsed}
+          setDialog=${setDialog}
+        />
       `
     }
     ${
       dialog === "publish" &&
       html`
-        <${Publish}
-          edit=${edit}
-          published=${published}
-          save=${save}
-          onClose=${() => setDialog("")}
-        />
+        <${PublishDialog} edit=${edit} published=${published} save=${save} setDialog=${setDialog} />
       `
     }
   `;
+}
+
+function PublishDialog({ edit, published, save, setDialog }) {
+  return html`
+    <${Publish} edit=${edit} published=${published} save=${save} onClose=${() => setDialog("")} />
+  `;
+}
+
+function MainActions({ busy, changed, saveDraft, published, edit, setDialog }) {
+  return html`
+    <div class="kept">
+      <${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>
+        Save draft
+      <//>
+      <${Button}
+        icon="upload"
+        kind="primary"
+        disabled=${published && isSame(edit, published)}
+        onClick=${() => setDialog("publish")}
+      >
+        Publish
+      <//>
+    </div>
+  `;
+}
+
+function TestDialog({ testOf, changed, save, parsed, setDialog }) {
+  return html`
+    <${SendTest}
+      title="Send a test"
+      what="The draft"
+      bodyFor=${testOf}
+      prepare=${changed ? save : undefined}
+      problem=${parsed.problem && `Test data: ${parsed.problem}`}
+      onClose=${() => setDialog("")}
+    >
+      The draft is sent with the test data, as any other mail: it is counted and its events appear.
+      ${changed && " Your changes are saved first."}
+    <//>
+  `;
+}
+
+function deleteAction(edit, id) {
+  return async () => {
+    if (
+      !(await confirm({
+        title: `Delete ${edit.name}?`,
+        text:
+          "The draft and the published version are lost. Transmissions that name it are " +
+          "refused from then on.",
+        typed: edit.name,
+      }))
+    )
+      return;
+    if (!(await attempt(() => remove(templatePath(id)), "Deleted"))) return;
+    keepUnsaved(id, null);
+    dropFormerData(id);
+    go(["templates"]);
+  };
 }

@@ -108,18 +108,7 @@ function Mail({ preview, images, stale }) {
       `
     }
     ${
-      subject !== undefined &&
-      html`
-        <dl class="facts small message-head">
-          <dt>From</dt>
-          <dd>
-            ${from?.name ? html`${from.name} <span class="soft">${from.email}</span>` : from?.email}
-          </dd>
-          <dt>Subject</dt>
-          <dd class="strong">${subject}</dd>
-          ${replyTo && html`<dt>Reply to</dt><dd>${replyTo}</dd>`}
-        </dl>
-      `
+      subject !== undefined && html`<${Facts} from=${from} subject=${subject} replyTo=${replyTo} />`
     }
     ${
       current &&
@@ -136,19 +125,7 @@ function Mail({ preview, images, stale }) {
         <${TabPanel} id="view" current=${current}>
           ${
             current === "html"
-              ? html`
-                <${MailStage}
-                  id="preview"
-                  source=${preview.html}
-                  frame=${(props) => html`
-                    <${PreviewFrame}
-                      key=${String(props.remote)}
-                      source=${withImages(preview.html, images)}
-                      ...${props}
-                    />
-                  `}
-                />
-              `
+              ? html`<${Stage} preview=${preview} images=${images} />`
               : html`
                 <pre class="mail-text pane-note" tabindex="0" aria-label="Preview of the part">
                   ${preview[current]}
@@ -158,5 +135,35 @@ function Mail({ preview, images, stale }) {
         <//>
       `
     }
+  `;
+}
+
+function Facts({ from, subject, replyTo }) {
+  return html`
+    <dl class="facts small message-head">
+      <dt>From</dt>
+      <dd>
+        ${from?.name ? html`${from.name} <span class="soft">${from.email}</span>` : from?.email}
+      </dd>
+      <dt>Subject</dt>
+      <dd class="strong">${subject}</dd>
+      ${replyTo && html`<dt>Reply to</dt><dd>${replyTo}</dd>`}
+    </dl>
+  `;
+}
+
+function Stage({ preview, images }) {
+  return html`
+    <${MailStage}
+      id="preview"
+      source=${preview.html}
+      frame=${(props) => html`
+        <${PreviewFrame}
+          key=${String(props.remote)}
+          source=${withImages(preview.html, images)}
+          ...${props}
+        />
+      `}
+    />
   `;
 }

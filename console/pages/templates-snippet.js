@@ -76,49 +76,47 @@ function Editor({ id, snippet, replace }) {
     keepUnsaved(own, changed ? edit : null);
   }, [edit, changed]);
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
-  const save = async () => {
-    const { name, shared, content } = edit;
-    const fields = {
-      name,
-      content,
-      ...(shared !== stored.shared && { shared_with_subaccounts: shared }),
-    };
-    await put(snippetPath(id), { ...fields, ...dataUpdate(edit.data, snippet) });
-    dropFormerData(own);
-    const fresh = await read(id);
-    replace(() => fresh);
-    // What was typed in the meantime stays.
-    setEdit((former) => (former === edit ? { ...editable(fresh), data: edit.data } : former));
-    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
-  };
-  const destroy = async () => {
-    let templates;
-    if (
-      !(await attempt(async () => {
-        templates = await readUsers(id);
-      }))
-    )
-      return;
-    const text = templates.length
-      ? `${templates
-          .map((each) => each.name)
-          .slice(0, 5)
-          .join(", ")}${templates.length > 5 ? " and more" : ""} would ` +
-        `lack it: their mail cannot be generated from then on.`
-      : "Its content is lost. No template names it.";
-    if (
-      !(await confirm({
-        title: `Delete ${snippet.name}?`,
-        text,
-        typed: templates.length ? snippet.name : undefined,
-      }))
-    )
-      return;
-    if (!(await attempt(() => remove(snippetPath(id)), "Deleted"))) return;
-    keepUnsaved(own, null);
-    dropFormerData(own);
-    go(["templates", "snippets"]);
-  };
+  const save = saveAction({ edit, stored, id, snippet, own, replace, setEdit, parsed });
+  const destroy = deleteAction(snippet, own, id);
+  return html`
+    <${Head}
+      edit=${edit}
+      id=${id}
+      changed=${changed}
+      writable=${writable}
+      destroy=${destroy}
+      save=${save}
+      setEdit=${setEdit}
+      stored=${stored}
+      own=${own}
+      snippet=${snippet}
+    />
+    ${
+      isShared(snippet) &&
+      html`
+        <${Notice}>
+          The account shares this snippet. Templates may import it; the account alone changes it.
+        <//>
+      `
+    }
+    <div class="columns template">
+      <div class="stack">
+        <${Parts}
+          edit=${edit}
+          change=${change}
+          problem=${parsed.problem}
+          judged=${judged}
+          jump=${jump}
+          writable=${writable}
+        />
+        <${UsedIn} resource=${users} id=${id} />
+      </div>
+      <${Preview} judged=${judged} onJump=${setJump} />
+    </div>
+  `;
+}
+
+function Head({ edit, id, changed, writable, destroy, save, setEdit, stored, own, snippet }) {
   return html`
     <${PageHead}
       keeps
@@ -151,29 +149,56 @@ function Editor({ id, snippet, replace }) {
         `
       }
     <//>
-    ${
-      isShared(snippet) &&
-      html`
-        <${Notice}>
-          The account shares this snippet. Templates may import it; the account alone changes it.
-        <//>
-      `
-    }
-    <div class="columns template">
-      <div class="stack">
-        <${Parts}
-          edit=${edit}
-          change=${change}
-          problem=${parsed.problem}
-          judged=${judged}
-          jump=${jump}
-          writable=${writable}
-        />
-        <${UsedIn} resource=${users} id=${id} />
-      </div>
-      <${Preview} judged=${judged} onJump=${setJump} />
-    </div>
   `;
+}
+
+function deleteAction(snippet, own, id) {
+  return async () => {
+    let templates;
+    if (
+      !(await attempt(async () => {
+        templates = await readUsers(id);
+      }))
+    )
+      return;
+    const text = templates.length
+      ? `${templates
+          .map((each) => each.name)
+          .slice(0, 5)
+          .join(", ")}${templates.length > 5 ? " and more" : ""} would ` +
+        `lack it: their mail cannot be generated from then on.`
+      : "Its content is lost. No template names it.";
+    if (
+      !(await confirm({
+        title: `Delete ${snippet.name}?`,
+        text,
+        typed: templates.length ? snippet.name : undefined,
+      }))
+    )
+      return;
+    if (!(await attempt(() => remove(snippetPath(id)), "Deleted"))) return;
+    keepUnsaved(own, null);
+    dropFormerData(own);
+    go(["templates", "snippets"]);
+  };
+}
+
+function saveAction({ edit, stored, id, snippet, own, replace, setEdit, parsed }) {
+  return async () => {
+    const { name, shared, content } = edit;
+    const fields = {
+      name,
+      content,
+      ...(shared !== stored.shared && { shared_with_subaccounts: shared }),
+    };
+    await put(snippetPath(id), { ...fields, ...dataUpdate(edit.data, snippet) });
+    dropFormerData(own);
+    const fresh = await read(id);
+    replace(() => fresh);
+    // What was typed in the meantime stays.
+    setEdit((former) => (former === edit ? { ...editable(fresh), data: edit.data } : former));
+    if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
+  };
 }
 
 function SaveButton({ save, disabled }) {
@@ -216,15 +241,15 @@ function Parts({ edit, change, problem, judged, jump, writable }) {
         ${
           part &&
           html`
-            <${CodeEditor}
+            <${PartEditor}
               key=${current}
-              label=${part[1]}
-              language=${part[2]}
-              value=${edit.content[current]}
-              readOnly=${!writable}
-              onInput=${(text) => change({ content: { ...edit.content, [current]: text } })}
-              problems=${faults(current).map((each) => ({ ...each, text: inWords(each) }))}
-              jump=${jump?.part === current ? jump : null}
+              current=${current}
+              part=${part}
+              edit=${edit}
+              writable=${writable}
+              faults=${faults}
+              jump=${jump}
+              change=${change}
             />
           `
         }
@@ -241,30 +266,48 @@ function Parts({ edit, change, problem, judged, jump, writable }) {
         }
         ${
           current === "settings" &&
-          html`
-            <div class="pane-note stack">
-              <${TextField}
-                label="Name"
-                value=${edit.name}
-                onInput=${(name) => change({ name })}
-                readonly=${!writable}
-              />
-              ${
-                shownSubaccount() === "" &&
-                html`
-                  <${CheckField}
-                    label="Share with all subaccounts"
-                    checked=${edit.shared}
-                    disabled=${!writable}
-                    onChange=${(shared) => change({ shared })}
-                  />
-                `
-              }
-            </div>
-          `
+          html`<${Settings} edit=${edit} writable=${writable} change=${change} />`
         }
       <//>
     </section>
+  `;
+}
+
+function Settings({ edit, writable, change }) {
+  return html`
+    <div class="pane-note stack">
+      <${TextField}
+        label="Name"
+        value=${edit.name}
+        onInput=${(name) => change({ name })}
+        readonly=${!writable}
+      />
+      ${
+        shownSubaccount() === "" &&
+        html`
+          <${CheckField}
+            label="Share with all subaccounts"
+            checked=${edit.shared}
+            disabled=${!writable}
+            onChange=${(shared) => change({ shared })}
+          />
+        `
+      }
+    </div>
+  `;
+}
+
+function PartEditor({ current, part, edit, writable, faults, jump, change }) {
+  return html`
+    <${CodeEditor}
+      label=${part[1]}
+      language=${part[2]}
+      value=${edit.content[current]}
+      readOnly=${!writable}
+      onInput=${(text) => change({ content: { ...edit.content, [current]: text } })}
+      problems=${faults(current).map((each) => ({ ...each, text: inWords(each) }))}
+      jump=${jump?.part === current ? jump : null}
+    />
   `;
 }
 

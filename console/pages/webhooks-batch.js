@@ -45,37 +45,8 @@ export function BatchView({ webhook, id, onChange }) {
       <${Loaded} resource=${resource}>
         ${({ results }) => html`
           <div class="stack">
-            <div class="row wraps">
-              <${Copyable} text=${results.batch_id} />
-              <span class="soft">${plural(results.batch_size, "event")}</span>
-              ${
-                may("webhooks/modify") &&
-                html`
-                  <${Button}
-                    kind="small"
-                    icon="rotate-ccw"
-                    busy=${busy || queued}
-                    onClick=${redeliver}
-                  >
-                    Redeliver
-                  <//>
-                `
-              }
-            </div>
-            <section class="stack small">
-              <h3>Attempts</h3>
-              ${
-                results.history.length
-                  ? html`
-                    <ol class="timeline" aria-label="Attempts">
-                      ${results.history.map(
-                        (each) => html`<${Attempt} key=${each.ts} attempt=${each} />`,
-                      )}
-                    </ol>
-                  `
-                  : html`<${Empty} level=${3} icon="clock" title="Not posted yet" />`
-              }
-            </section>
+            <${BatchHead} results=${results} busy=${busy} queued=${queued} redeliver=${redeliver} />
+            <${Attempts} results=${results} />
             ${
               results.payload
                 ? html`
@@ -94,6 +65,40 @@ export function BatchView({ webhook, id, onChange }) {
         `}
       <//>
     <//>
+  `;
+}
+
+function BatchHead({ results, busy, queued, redeliver }) {
+  return html`
+    <div class="row wraps">
+      <${Copyable} text=${results.batch_id} />
+      <span class="soft">${plural(results.batch_size, "event")}</span>
+      ${
+        may("webhooks/modify") &&
+        html`
+          <${Button} kind="small" icon="rotate-ccw" busy=${busy || queued} onClick=${redeliver}>
+            Redeliver
+          <//>
+        `
+      }
+    </div>
+  `;
+}
+
+function Attempts({ results }) {
+  return html`
+    <section class="stack small">
+      <h3>Attempts</h3>
+      ${
+        results.history.length
+          ? html`
+            <ol class="timeline" aria-label="Attempts">
+              ${results.history.map((each) => html`<${Attempt} key=${each.ts} attempt=${each} />`)}
+            </ol>
+          `
+          : html`<${Empty} level=${3} icon="clock" title="Not posted yet" />`
+      }
+    </section>
   `;
 }
 

@@ -38,7 +38,134 @@ export function WebhookForm({ webhook, onClose, onSaved }) {
         ?.scrollIntoView({ block: "center" });
   }, [faults]);
 
-  const save = async () => {
+  const save = saveAction({ setFaults, fields, webhook, onSaved });
+  const source = Number(fields.subaccount_id);
+  return html`
+    <${Dialog}
+      wide
+      title=${webhook ? "Change webhook" : "Add webhook"}
+      submit=${webhook ? "Save" : "Test and add"}
+      disabled=${!fields.name || !fields.target || !fields.events.size}
+      onClose=${onClose}
+      onSubmit=${save}
+    >
+      <${TargetFields} text=${text} />
+      <${Events} events=${fields.events} problem=${faults.events} onChange=${set("events")} />
+      <${SourceFields}
+        webhook=${webhook}
+        choice=${choice}
+        source=${source}
+        fields=${fields}
+        text=${text}
+      />
+      <${SelectField} label="Authentication" options=${AUTH} ...${choice("auth_type")} />
+      ${fields.auth_type === "basic" && html`<${LoginFields} text=${text} />`}
+      ${fields.auth_type === "oauth2" && html`<${OAuthFields} text=${text} />`}
+      <${HeaderFields}
+        rows=${fields.custom_headers}
+        problem=${faults.custom_headers}
+        onChange=${set("custom_headers")}
+      />
+      <${TokenField} text=${text} />
+      <${CheckField}
+        toggle
+        label="Active"
+        hint="An inactive webhook gets no new events."
+        checked=${fields.active}
+        onChange=${set("active")}
+      />
+    <//>
+  `;
+}
+
+function OAuthFields({ text }) {
+  return html`
+    <${TextField} label="Token server" type="url" ...${text("url")} />
+    <${TextField} label="What is sent to it, as JSON" multiline class="mono" ...${text("body")} />
+  `;
+}
+
+function TokenField({ text }) {
+  return html`
+    <${TextField}
+      label="Token"
+      optional
+      hint=${
+        "Sent with each batch in a header of its own. Deprecated: use an authentication " +
+        "or a header instead."
+      }
+      type="password"
+      autocomplete="off"
+      ...${text("auth_token")}
+    />
+  `;
+}
+
+function TargetFields({ text }) {
+  return html`
+    <div class="form-grid">
+      <${TextField} label="Name" ...${text("name")} />
+      <${TextField}
+        label="Target"
+        hint="A test batch is posted here before anything is stored."
+        type="url"
+        placeholder="https://example.com/events"
+        spellcheck="false"
+        ...${text("target")}
+      />
+    </div>
+  `;
+}
+
+function LoginFields({ text }) {
+  return html`
+    <div class="form-grid">
+      <${TextField} label="User name" autocomplete="off" ...${text("username")} />
+      <${TextField}
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        ...${text("password")}
+      />
+    </div>
+  `;
+}
+
+function SourceFields({ webhook, choice, source, fields, text }) {
+  return html`
+    <div class="form-grid">
+      ${
+        webhook &&
+        shownSubaccount() in { "": 1, 0: 1 } &&
+        html`
+          <${SelectField}
+            label="Events of"
+            options=${sources(webhook)}
+            ...${choice("subaccount_id")}
+          />
+        `
+      }
+      ${
+        (webhook || shownSubaccount() === "") &&
+        source === EVERYBODY &&
+        html`
+          <${TextField}
+            label="Except subaccounts"
+            optional
+            hint=${exceptionsHint(fields.exception_subaccounts)}
+            placeholder="12, 31"
+            spellcheck="false"
+            autocomplete="off"
+            ...${text("exception_subaccounts")}
+          />
+        `
+      }
+    </div>
+  `;
+}
+
+function saveAction({ setFaults, fields, webhook, onSaved }) {
+  return async () => {
     setFaults({});
     try {
       const body = bodyOf(fields, webhook);
@@ -58,108 +185,6 @@ export function WebhookForm({ webhook, onClose, onSaved }) {
         : error;
     }
   };
-  const source = Number(fields.subaccount_id);
-  return html`
-    <${Dialog}
-      wide
-      title=${webhook ? "Change webhook" : "Add webhook"}
-      submit=${webhook ? "Save" : "Test and add"}
-      disabled=${!fields.name || !fields.target || !fields.events.size}
-      onClose=${onClose}
-      onSubmit=${save}
-    >
-      <div class="form-grid">
-        <${TextField} label="Name" ...${text("name")} />
-        <${TextField}
-          label="Target"
-          hint="A test batch is posted here before anything is stored."
-          type="url"
-          placeholder="https://example.com/events"
-          spellcheck="false"
-          ...${text("target")}
-        />
-      </div>
-      <${Events} events=${fields.events} problem=${faults.events} onChange=${set("events")} />
-      <div class="form-grid">
-        ${
-          webhook &&
-          shownSubaccount() in { "": 1, 0: 1 } &&
-          html`
-            <${SelectField}
-              label="Events of"
-              options=${sources(webhook)}
-              ...${choice("subaccount_id")}
-            />
-          `
-        }
-        ${
-          (webhook || shownSubaccount() === "") &&
-          source === EVERYBODY &&
-          html`
-            <${TextField}
-              label="Except subaccounts"
-              optional
-              hint=${exceptionsHint(fields.exception_subaccounts)}
-              placeholder="12, 31"
-              spellcheck="false"
-              autocomplete="off"
-              ...${text("exception_subaccounts")}
-            />
-          `
-        }
-      </div>
-      <${SelectField} label="Authentication" options=${AUTH} ...${choice("auth_type")} />
-      ${
-        fields.auth_type === "basic" &&
-        html`
-          <div class="form-grid">
-            <${TextField} label="User name" autocomplete="off" ...${text("username")} />
-            <${TextField}
-              label="Password"
-              type="password"
-              autocomplete="new-password"
-              ...${text("password")}
-            />
-          </div>
-        `
-      }
-      ${
-        fields.auth_type === "oauth2" &&
-        html`
-          <${TextField} label="Token server" type="url" ...${text("url")} />
-          <${TextField}
-            label="What is sent to it, as JSON"
-            multiline
-            class="mono"
-            ...${text("body")}
-          />
-        `
-      }
-      <${HeaderFields}
-        rows=${fields.custom_headers}
-        problem=${faults.custom_headers}
-        onChange=${set("custom_headers")}
-      />
-      <${TextField}
-        label="Token"
-        optional
-        hint=${
-          "Sent with each batch in a header of its own. Deprecated: use an authentication " +
-          "or a header instead."
-        }
-        type="password"
-        autocomplete="off"
-        ...${text("auth_token")}
-      />
-      <${CheckField}
-        toggle
-        label="Active"
-        hint="An inactive webhook gets no new events."
-        checked=${fields.active}
-        onChange=${set("active")}
-      />
-    <//>
-  `;
 }
 
 function Events({ events, problem, onChange }) {

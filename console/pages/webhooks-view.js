@@ -123,6 +123,32 @@ function Actions({ webhook, path, reload }) {
     });
     setBusy(false);
   };
+  const { sign, stopSigning, destroy } = webhookActions({ webhook, setSecret, path, reload });
+  return html`
+    <${Button} icon="send" busy=${busy} onClick=${test}>Test<//>
+    <${Button} icon="key" onClick=${sign}>Signing secret<//>
+    ${webhook.signed && html`<${Button} icon="x" onClick=${stopSigning}>Stop signing<//>`}
+    <${Button} icon="pencil" onClick=${() => setChanging(true)}>Change<//>
+    <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
+    ${
+      changing &&
+      html`
+        <${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />
+      `
+    }
+    ${
+      secret &&
+      html`
+        <${Dialog} title="Signing secret" onClose=${() => setSecret("")}>
+          <p class="soft">Copy it now: it is shown this once. Receivers verify batches with it.</p>
+          <${Code} text=${secret} label="Secret" />
+        <//>
+      `
+    }
+  `;
+}
+
+function webhookActions({ webhook, setSecret, path, reload }) {
   const sign = async () => {
     if (
       webhook.signed &&
@@ -162,28 +188,7 @@ function Actions({ webhook, path, reload }) {
       return;
     if (await attempt(() => remove(path), "Deleted")) go(["webhooks"]);
   };
-  return html`
-    <${Button} icon="send" busy=${busy} onClick=${test}>Test<//>
-    <${Button} icon="key" onClick=${sign}>Signing secret<//>
-    ${webhook.signed && html`<${Button} icon="x" onClick=${stopSigning}>Stop signing<//>`}
-    <${Button} icon="pencil" onClick=${() => setChanging(true)}>Change<//>
-    <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
-    ${
-      changing &&
-      html`
-        <${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />
-      `
-    }
-    ${
-      secret &&
-      html`
-        <${Dialog} title="Signing secret" onClose=${() => setSecret("")}>
-          <p class="soft">Copy it now: it is shown this once. Receivers verify batches with it.</p>
-          <${Code} text=${secret} label="Secret" />
-        <//>
-      `
-    }
-  `;
+  return { sign, stopSigning, destroy };
 }
 
 function Batches({ webhook, batches, active }) {

@@ -1,14 +1,15 @@
 // Code and JSON as text, with a button that copies it.
 import { html, useState } from "../vendor/preact.js";
-import { curl } from "../core/api.js";
+import { isLocal } from "../core/api.js";
+import { actingFor, exampleOf } from "../core/examples.js";
 import { Button, copy, IconButton } from "./controls.js";
 import { Dialog } from "./dialog.js";
 
-export function Code({ text, label = "Code", wrapped, plain }) {
+export function Code({ text, label = "Code", wrapped }) {
   return html`
     <div class="code">
       <pre class=${wrapped ? "wrapped" : ""} tabindex="0" aria-label=${label}>
-        ${plain ? text : text}
+        ${text}
       </pre>
       <${IconButton}
         icon="copy"
@@ -51,7 +52,8 @@ export function Json({ value, label = "JSON" }) {
 /** A button that shows the request behind a view as a line for a shell. */
 export function CurlButton({ method = "GET", path, query, body, kind = "ghost small" }) {
   const [open, setOpen] = useState(false);
-  const text = curl(method, path, { query, body });
+  const headers = isLocal(path) ? {} : actingFor();
+  const text = exampleOf("curl", { method, path, query, body, headers });
   return html`
     <${Button} icon="terminal" kind=${kind} onClick=${() => setOpen(true)}>curl<//>
     ${

@@ -98,28 +98,7 @@ export function BadRows({ rows }) {
 export function RecipientsField({ label = "Recipients", onChange, source, onSource }) {
   const [text, setText] = useState(source?.text ?? "");
   const [file, setFile] = useState(source?.file ?? "");
-  const [result, setResult] = useState({ recipients: [], bad: [] });
-  const [progress, setProgress] = useState(null);
-  const settled = useSettled(text, 200);
-  const run = useRef(0);
-  useEffect(() => {
-    onChange(null);
-    if (text !== source?.text) onSource?.({ text, file });
-  }, [text]);
-  useEffect(() => {
-    const own = (run.current += 1);
-    readRecipients(settled, (done, total) => {
-      if (own === run.current) setProgress([done, total]);
-    }).then((read) => {
-      if (own !== run.current) return;
-      setProgress(null);
-      setResult(read);
-      onChange(read);
-    });
-    return () => {
-      run.current += 1;
-    };
-  }, [settled]);
+  const { result, progress } = useReading({ text, onChange, source, onSource, file });
   const large = text.length > LONGEST_SHOWN;
   return html`
     <div class="stack small">
@@ -138,8 +117,7 @@ export function RecipientsField({ label = "Recipients", onChange, source, onSour
               placeholder=${"email,name,city\nanna@example.com,Anna,Oslo"}
               hint=${
                 "One recipient a line, or CSV with a heading: email, name, tags, metadata. The " +
-                "name and every " +
-                "other column fill the template: {{name}}, {{city}}."
+                "name and every other column fill the template: {{name}}, {{city}}."
               }
             />
           `
@@ -168,4 +146,31 @@ export function RecipientsField({ label = "Recipients", onChange, source, onSour
       <${BadRows} rows=${result.bad} />
     </div>
   `;
+}
+
+/** Read the recipients of a text whenever it changes, and say how far it is. */
+function useReading({ text, onChange, source, onSource, file }) {
+  const [result, setResult] = useState({ recipients: [], bad: [] });
+  const [progress, setProgress] = useState(null);
+  const settled = useSettled(text, 200);
+  const run = useRef(0);
+  useEffect(() => {
+    onChange(null);
+    if (text !== source?.text) onSource?.({ text, file });
+  }, [text]);
+  useEffect(() => {
+    const own = (run.current += 1);
+    readRecipients(settled, (done, total) => {
+      if (own === run.current) setProgress([done, total]);
+    }).then((read) => {
+      if (own !== run.current) return;
+      setProgress(null);
+      setResult(read);
+      onChange(read);
+    });
+    return () => {
+      run.current += 1;
+    };
+  }, [settled]);
+  return { result, progress };
 }

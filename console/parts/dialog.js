@@ -19,27 +19,13 @@ export function Dialog({
   foot,
 }) {
   const element = useRef();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState(null);
   useEffect(() => {
     element.current.showModal();
     element.current
       .querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea")
       ?.focus();
   }, []);
-  const send = async (event) => {
-    event.preventDefault();
-    if (disabled || busy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      if ((await onSubmit()) !== false) onClose();
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { send, error, busy, setError } = useSubmit(disabled, onSubmit, onClose);
   return html`
     <dialog
       ref=${element}
@@ -56,15 +42,7 @@ export function Dialog({
         onChange=${() => setError(null)}
         novalidate
       >
-        <div class="dialog-head">
-          <h2>${title}</h2>
-          <${IconButton}
-            icon="x"
-            label="Close"
-            kind="ghost small"
-            onClick=${() => element.current.close()}
-          />
-        </div>
+        <${Head} title=${title} element=${element} />
         <div class="dialog-body" tabindex="-1">
           ${children}
           ${error && html`<${ErrorBox} error=${error} />`}
@@ -73,22 +51,68 @@ export function Dialog({
           foot ??
           (onSubmit &&
             html`
-              <div class="dialog-foot">
-                <${Button} onClick=${() => element.current.close()}>Cancel<//>
-                <${Button}
-                  type="submit"
-                  kind="primary ${danger ? "danger" : ""}"
-                  busy=${busy}
-                  disabled=${disabled}
-                >
-                  ${submit}
-                <//>
-              </div>
+              <${Foot}
+                danger=${danger}
+                busy=${busy}
+                disabled=${disabled}
+                submit=${submit}
+                element=${element}
+              />
             `)
         }
       </form>
     </dialog>
   `;
+}
+
+function Head({ title, element }) {
+  return html`
+    <div class="dialog-head">
+      <h2>${title}</h2>
+      <${IconButton}
+        icon="x"
+        label="Close"
+        kind="ghost small"
+        onClick=${() => element.current.close()}
+      />
+    </div>
+  `;
+}
+
+function Foot({ danger, busy, disabled, submit, element }) {
+  return html`
+    <div class="dialog-foot">
+      <${Button} onClick=${() => element.current.close()}>Cancel<//>
+      <${Button}
+        type="submit"
+        kind="primary ${danger ? "danger" : ""}"
+        busy=${busy}
+        disabled=${disabled}
+      >
+        ${submit}
+      <//>
+    </div>
+  `;
+}
+
+/** What sends the form: the dialog closes after it, or shows why it stays. */
+function useSubmit(disabled, onSubmit, onClose) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const send = async (event) => {
+    event.preventDefault();
+    if (disabled || busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      if ((await onSubmit()) !== false) onClose();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { send, error, busy, setError };
 }
 
 const question = signal(null);

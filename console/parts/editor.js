@@ -19,6 +19,48 @@ export function CodeEditor({
   readOnly,
   jump,
 }) {
+  const { ready, host, editor } = useView({ value, onInput, label, language, readOnly });
+
+  useEffect(() => {
+    if (!ready) return;
+    const { codemirror, view } = editor.current;
+    const diagnostics = problems.map((each) => ({
+      ...range(view.state.doc, each),
+      severity: "error",
+      message: each.text,
+    }));
+    view.dispatch(codemirror.setDiagnostics(view.state, diagnostics));
+  }, [ready, JSON.stringify(problems), value]);
+
+  useEffect(() => {
+    if (!ready || !jump) return;
+    const { view } = editor.current;
+    view.dispatch({
+      selection: { anchor: range(view.state.doc, jump).from },
+      scrollIntoView: true,
+    });
+    view.focus();
+  }, [ready, jump]);
+
+  return html`
+    <div class="editor">
+      ${
+        !ready &&
+        html`
+          <div class="editor-shape">
+            <${Skeleton} width="60%" />
+            <${Skeleton} width="45%" />
+            <${Skeleton} width="70%" />
+          </div>
+        `
+      }
+      <div class="editor-host" ref=${host}></div>
+    </div>
+  `;
+}
+
+/** The view of CodeMirror in a shadow root, whose text follows `value`. */
+function useView({ value, onInput, label, language, readOnly }) {
   const host = useRef();
   const editor = useRef(null);
   const latest = useRef();
@@ -66,43 +108,7 @@ export function CodeEditor({
     if (view && text !== value.replaceAll(/\r\n?/g, "\n"))
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
   }, [ready, value]);
-
-  useEffect(() => {
-    if (!ready) return;
-    const { codemirror, view } = editor.current;
-    const diagnostics = problems.map((each) => ({
-      ...range(view.state.doc, each),
-      severity: "error",
-      message: each.text,
-    }));
-    view.dispatch(codemirror.setDiagnostics(view.state, diagnostics));
-  }, [ready, JSON.stringify(problems), value]);
-
-  useEffect(() => {
-    if (!ready || !jump) return;
-    const { view } = editor.current;
-    view.dispatch({
-      selection: { anchor: range(view.state.doc, jump).from },
-      scrollIntoView: true,
-    });
-    view.focus();
-  }, [ready, jump]);
-
-  return html`
-    <div class="editor">
-      ${
-        !ready &&
-        html`
-          <div class="editor-shape">
-            <${Skeleton} width="60%" />
-            <${Skeleton} width="45%" />
-            <${Skeleton} width="70%" />
-          </div>
-        `
-      }
-      <div class="editor-host" ref=${host}></div>
-    </div>
-  `;
+  return { ready, host, editor };
 }
 
 /** The offsets of a place that is given by line, column and length. */
@@ -203,6 +209,8 @@ function expressions({ Decoration, MatchDecorator, ViewPlugin }) {
   );
 }
 
+const FOCUSED_SELECTION =
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground";
 const THEME = {
   "&": {
     height: "100%",
@@ -222,8 +230,9 @@ const THEME = {
   ".cm-activeLine, .cm-activeLineGutter": {
     backgroundColor: "color-mix(in srgb, var(--hover) 60%, transparent)",
   },
-  ".cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground":
-    { backgroundColor: "color-mix(in srgb, var(--accent) 26%, transparent)" },
+  [`.cm-selectionBackground, ${FOCUSED_SELECTION}`]: {
+    backgroundColor: "color-mix(in srgb, var(--accent) 26%, transparent)",
+  },
   ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": {
     backgroundColor: "var(--accent-soft)",
   },

@@ -27,6 +27,11 @@ export function ExportButton({ total, ...search }) {
   `;
 }
 
+const FORMS = [
+  ["csv", "CSV"],
+  ["ndjson", "NDJSON"],
+];
+
 function ExportDialog({
   path,
   query,
@@ -44,29 +49,21 @@ function ExportDialog({
   const run = async () => {
     abort.current = new AbortController();
     setDone(0);
-    const rows = [];
-    let page = path;
-    let parameters = query();
+    let rows;
     try {
-      while (page) {
-        const answer = await get(page, parameters, { signal: abort.current.signal });
-        rows.push(...answer.results);
-        page = next(answer);
-        parameters = undefined;
-        setDone(rows.length);
-      }
+      rows = await loadAll({
+        path,
+        query,
+        next,
+        signal: abort.current.signal,
+        onProgress: setDone,
+      });
     } catch (error) {
       if (error.name === "AbortError") return;
       setDone(-1);
       throw error;
     }
-    if (form === "csv") save(`${name}.csv`, toCsv(fields, rows), "text/csv");
-    else
-      save(
-        `${name}.ndjson`,
-        rows.map((each) => JSON.stringify(each)).join("\n") + "\n",
-        "application/x-ndjson",
-      );
+    saveAs(form, name, fields, rows);
     toast(`${plural(rows.length, noun, many)} saved`);
   };
   return html`
@@ -83,16 +80,29 @@ function ExportDialog({
         The ${plural(total, noun, many)} that the present filters match. NDJSON has every field,
         one ${noun} a line; CSV has the most useful ones.
       </p>
-      <${Segments}
-        label="Form"
-        value=${form}
-        onChange=${setForm}
-        options=${[
-          ["csv", "CSV"],
-          ["ndjson", "NDJSON"],
-        ]}
-      />
+      <${Segments} label="Form" value=${form} onChange=${setForm} options=${FORMS} />
       ${done >= 0 && html`<${Progress} label="Export" done=${done} total=${total} />`}
     <//>
   `;
+}
+
+/** The rows of all pages; `onProgress` gets how many there are so far. */
+async function loadAll({ path, query, next, signal, onProgress }) {
+  const rows = [];
+  let page = path;
+  let parameters = query();
+  while (page) {
+    const answer = await get(page, parameters, { signal });
+    rows.push(...answer.results);
+    page = next(answer);
+    parameters = undefined;
+    onProgress(rows.length);
+  }
+  return rows;
+}
+
+function saveAs(form, name, fields, rows) {
+  if (form === "csv") return save(`${name}.csv`, toCsv(fields, rows), "text/csv");
+  const lines = rows.map((each) => JSON.stringify(each)).join("\n") + "\n";
+  return save(`${name}.ndjson`, lines, "application/x-ndjson");
 }

@@ -40,42 +40,67 @@ export function Palette({ commands, find, onClose }) {
         if (event.target === dialog.current) dialog.current.close();
       }}
     >
-      <input
-        role="combobox"
-        aria-label="Search pages, actions, recipients and messages"
-        placeholder="Go to a page, or find a recipient or message…"
-        aria-expanded="true"
-        aria-controls="palette-list"
-        aria-activedescendant=${found[index] ? `palette-${index}` : undefined}
-        value=${text}
-        onKeyDown=${press}
-        autocomplete="off"
-        spellcheck="false"
-        onInput=${(event) => {
-          setText(event.target.value);
-          setIndex(0);
-        }}
+      <${Input}
+        found=${found}
+        index=${index}
+        text=${text}
+        press=${press}
+        setText=${setText}
+        setIndex=${setIndex}
       />
       <ul role="listbox" id="palette-list" aria-label="Results">
         ${found.map(
           (each, number) => html`
-            <li
-              role="option"
-              id="palette-${number}"
+            <${Option}
               key=${each.label}
-              aria-selected=${number === index ? "true" : "false"}
-              onClick=${() => run(each)}
-              onMouseMove=${() => setIndex(number)}
-            >
-              <${Icon} name=${each.icon} />
-              <span class="clip">${each.label}</span>
-              <span>${(each.keys ?? []).map((key) => html`<kbd>${key}</kbd>`)}</span>
-            </li>
+              number=${number}
+              command=${each}
+              index=${index}
+              run=${run}
+              setIndex=${setIndex}
+            />
           `,
         )}
       </ul>
       ${!found.length && html`<p class="empty">Nothing is called “${text}”</p>`}
     </dialog>
+  `;
+}
+
+function Option({ number, command, index, run, setIndex }) {
+  return html`
+    <li
+      role="option"
+      id="palette-${number}"
+      aria-selected=${number === index ? "true" : "false"}
+      onClick=${() => run(command)}
+      onMouseMove=${() => setIndex(number)}
+    >
+      <${Icon} name=${command.icon} />
+      <span class="clip">${command.label}</span>
+      <span>${(command.keys ?? []).map((key) => html`<kbd>${key}</kbd>`)}</span>
+    </li>
+  `;
+}
+
+function Input({ found, index, text, press, setText, setIndex }) {
+  return html`
+    <input
+      role="combobox"
+      aria-label="Search pages, actions, recipients and messages"
+      placeholder="Go to a page, or find a recipient or message…"
+      aria-expanded="true"
+      aria-controls="palette-list"
+      aria-activedescendant=${found[index] ? `palette-${index}` : undefined}
+      value=${text}
+      onKeyDown=${press}
+      autocomplete="off"
+      spellcheck="false"
+      onInput=${(event) => {
+        setText(event.target.value);
+        setIndex(0);
+      }}
+    />
   `;
 }
 

@@ -27,9 +27,79 @@ function styles(path) {
  */
 export function Plot({ times, series, height = 220, label, format = compact, zone }) {
   const frame = useRef();
+  const tip = useRef();
   const [table, setTable] = useState(false);
   const dark = useDark();
   const drawn = series.map((each) => each.label + each.color).join();
+  usePlot({ times, drawn, series, dark, height, zone, frame, format, tip });
+  return html`
+    <figure class="plot" aria-label=${label}>
+      <${Legend} series=${series} table=${table} setTable=${setTable} />
+      <div hidden=${table} class="plot-frame" style=${{ height: `${height}px` }} aria-hidden="true">
+        <div ref=${frame}></div>
+        <div class="plot-tip" ref=${tip} hidden></div>
+      </div>
+      ${table && html`<${Table} label=${label} series=${series} times=${times} zone=${zone} />`}
+    </figure>
+  `;
+}
+
+function Table({ label, series, times, zone }) {
+  return html`
+    <div class="scroll-x plot-table" tabindex="0" role="region" aria-label="${label}, as a table">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            ${series.map((each) => html`<th scope="col" class="right">${each.label}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${times.map(
+            (time, row) => html`
+              <tr key=${time}>
+                <th scope="row">
+                  ${new Date(time).toLocaleString("en", {
+                    dateStyle: "medium",
+                    timeStyle: "short",
+                    timeZone: zone,
+                  })}
+                </th>
+                ${series.map((each) => html`<td class="right">${number(each.values[row])}</td>`)}
+              </tr>
+            `,
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
+
+function Legend({ series, table, setTable }) {
+  return html`
+    <div class="plot-legend">
+      ${series.map(
+        (each) => html`
+          <span key=${each.label}>
+            <i style=${{ background: `var(${each.color})` }} class=${each.dash ? "dashed" : ""}></i>
+            ${each.label}
+          </span>
+        `,
+      )}
+      <button
+        type="button"
+        class="button ghost small"
+        aria-expanded=${table ? "true" : "false"}
+        onClick=${() => setTable(!table)}
+      >
+        ${table ? "Plot" : "Table"}
+      </button>
+    </div>
+  `;
+}
+
+/** Draw the plot, and draw it again when what it shows has changed. */
+function usePlot({ times, drawn, series, dark, height, zone, frame, format, tip }) {
   useEffect(() => {
     let plot;
     let observer;
@@ -37,55 +107,7 @@ export function Plot({ times, series, height = 220, label, format = compact, zon
     const element = frame.current;
     load().then((UPlot) => {
       if (gone) return;
-      const color = resolver(element);
-      const grid = { stroke: color("--line"), width: 1 };
-      const axis = {
-        stroke: color("--text-soft"),
-        font: `12px ${getComputedStyle(document.body).fontFamily}`,
-        ticks: { show: false },
-      };
-      const options = {
-        tzDate: (seconds) =>
-          zone ? UPlot.tzDate(new Date(seconds * 1000), zone) : new Date(seconds * 1000),
-        width: element.clientWidth,
-        height,
-        legend: { show: false },
-        padding: [10, 18, 0, 0],
-        cursor: { points: { size: 7 }, y: false },
-        scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 4)] } },
-        axes: [
-          {
-            ...axis,
-            grid: { show: false },
-            space: 70,
-            size: 30,
-            incrs: STEPS.filter((each) => times.length < 2 || each * 1000 >= times[1] - times[0]),
-            values: (u, ticks, index, space, step) => ticks.map((each) => moment(each, step, zone)),
-          },
-          {
-            ...axis,
-            grid,
-            size: 46,
-            splits: whole,
-            values: (u, ticks) => ticks.map((each) => format(each)),
-          },
-        ],
-        series: [
-          {},
-          ...series.map((each, index) => ({
-            label: each.label,
-            stroke: color(each.color),
-            width: 2,
-            points: { show: times.length === 1 },
-            dash: each.dash,
-            fill:
-              index === 0 && !each.dash
-                ? `color-mix(in srgb, ${color(each.color)} 9%, transparent)`
-                : undefined,
-          })),
-        ],
-        hooks: { setCursor: [(u) => showTip(u, tip.current, series, format, zone)] },
-      };
+      const options = optionsOf({ element, height, series, zone, UPlot, times, format, tip });
       plot = new UPlot(
         options,
         [times.map((each) => each / 1000), ...series.map((each) => each.values)],
@@ -100,74 +122,60 @@ export function Plot({ times, series, height = 220, label, format = compact, zon
       plot?.destroy();
     };
   }, [times, drawn, series.map((each) => each.values.join()).join(";"), dark, height, zone]);
-  const tip = useRef();
-  return html`
-    <figure class="plot" aria-label=${label}>
-      <div class="plot-legend">
-        ${series.map(
-          (each) => html`
-            <span key=${each.label}>
-              <i
-                style=${{ background: `var(${each.color})` }}
-                class=${each.dash ? "dashed" : ""}
-              ></i>
-              ${each.label}
-            </span>
-          `,
-        )}
-        <button
-          type="button"
-          class="button ghost small"
-          aria-expanded=${table ? "true" : "false"}
-          onClick=${() => setTable(!table)}
-        >
-          ${table ? "Plot" : "Table"}
-        </button>
-      </div>
-      <div hidden=${table} class="plot-frame" style=${{ height: `${height}px` }} aria-hidden="true">
-        <div ref=${frame}></div>
-        <div class="plot-tip" ref=${tip} hidden></div>
-      </div>
-      ${
-        table &&
-        html`
-          <div
-            class="scroll-x plot-table"
-            tabindex="0"
-            role="region"
-            aria-label="${label}, as a table"
-          >
-            <table class="table">
-              <thead>
-                <tr>
-                  <th scope="col">Time</th>
-                  ${series.map((each) => html`<th scope="col" class="right">${each.label}</th>`)}
-                </tr>
-              </thead>
-              <tbody>
-                ${times.map(
-                  (time, row) => html`
-                    <tr key=${time}>
-                      <th scope="row">
-                        ${new Date(time).toLocaleString("en", {
-                          dateStyle: "medium",
-                          timeStyle: "short",
-                          timeZone: zone,
-                        })}
-                      </th>
-                      ${series.map(
-                        (each) => html`<td class="right">${number(each.values[row])}</td>`,
-                      )}
-                    </tr>
-                  `,
-                )}
-              </tbody>
-            </table>
-          </div>
-        `
-      }
-    </figure>
-  `;
+}
+
+/** How uPlot draws the series. */
+function optionsOf({ element, height, series, zone, UPlot, times, format, tip }) {
+  const color = resolver(element);
+  const grid = { stroke: color("--line"), width: 1 };
+  const axis = {
+    stroke: color("--text-soft"),
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    ticks: { show: false },
+  };
+  const options = {
+    tzDate: (seconds) =>
+      zone ? UPlot.tzDate(new Date(seconds * 1000), zone) : new Date(seconds * 1000),
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    padding: [10, 18, 0, 0],
+    cursor: { points: { size: 7 }, y: false },
+    scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 4)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        space: 70,
+        size: 30,
+        incrs: STEPS.filter((each) => times.length < 2 || each * 1000 >= times[1] - times[0]),
+        values: (u, ticks, index, space, step) => ticks.map((each) => moment(each, step, zone)),
+      },
+      {
+        ...axis,
+        grid,
+        size: 46,
+        splits: whole,
+        values: (u, ticks) => ticks.map((each) => format(each)),
+      },
+    ],
+    series: [
+      {},
+      ...series.map((each, index) => ({
+        label: each.label,
+        stroke: color(each.color),
+        width: 2,
+        points: { show: times.length === 1 },
+        dash: each.dash,
+        fill:
+          index === 0 && !each.dash
+            ? `color-mix(in srgb, ${color(each.color)} 9%, transparent)`
+            : undefined,
+      })),
+    ],
+    hooks: { setCursor: [(u) => showTip(u, tip.current, series, format, zone)] },
+  };
+  return options;
 }
 
 /** Distances of ticks in seconds. None is shorter than what a point of the plot counts. */
