@@ -44,20 +44,27 @@ export class ApiError extends Error {
   }
 }
 
-/** The absolute address of an API path, with a query from which empty values are left out. */
+/**
+ * The absolute address of an API path, with a query from which empty values are left out.
+ * @param {string} path
+ * @param {Api.Query} [query]
+ */
 export function address(path, query) {
   const url = new URL(path.replace(/^\//, ""), base);
   for (const [name, value] of Object.entries(query ?? {})) {
     if (
       Array.isArray(value) ? value.length : value !== undefined && value !== null && value !== ""
     ) {
-      url.searchParams.set(name, Array.isArray(value) ? value.join(",") : value);
+      url.searchParams.set(name, String(value));
     }
   }
   return url.href;
 }
 
-/** The headers of a request. Paths below `local/` carry no key. */
+/**
+ * The headers of a request. Paths below `local/` carry no key.
+ * @returns {Record<string, string>}
+ */
 function headersOf(path, headers, hasBody) {
   const all = { ...headers };
   if (!isLocal(path)) {
@@ -72,8 +79,11 @@ function headersOf(path, headers, hasBody) {
 
 /**
  * Make a request, and return the answer as it comes: status, headers, text and the time it took.
+ * @param {string} method
+ * @param {string} path
+ * @param {{query?: Api.Query, body?: string, headers?: Api.Options["headers"]}} options
  */
-export async function exchange(method, path, { query, body, headers } = {}) {
+export async function exchange(method, path, { query, body, headers }) {
   const began = performance.now();
   const response = await fetch(address(path, query), {
     method,
@@ -91,7 +101,13 @@ export async function exchange(method, path, { query, body, headers } = {}) {
   };
 }
 
-/** Make a request. Returns the parsed body; raises ApiError. */
+/**
+ * Make a request. Returns the parsed body; raises ApiError.
+ * @param {string} method
+ * @param {string} path
+ * @param {Api.Options} [options]
+ * @returns {Promise<any>}
+ */
 export async function request(method, path, { query, body, headers, signal, as } = {}) {
   const all = headersOf(path, headers, body !== undefined);
   let response;
@@ -116,6 +132,13 @@ export async function request(method, path, { query, body, headers, signal, as }
   throw new ApiError(response.status, parsed?.errors ?? [], response.headers.get("X-Request-ID"));
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {Api.Query} [query]
+ * @param {Api.Options} [options]
+ * @returns {Promise<Api.Answer<Path>>}
+ */
 export const get = (path, query, options) => request("GET", path, { query, ...options });
 export const post = (path, body, options) => request("POST", path, { body, ...options });
 export const put = (path, body, options) => request("PUT", path, { body, ...options });

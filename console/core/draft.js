@@ -2,6 +2,7 @@
 // is room, a reload of the tab. It is gone with the tab, after sending, and when the session ends.
 import { DRAFT } from "./session.js";
 
+/** @type {Api.Draft | null} */
 let current = null;
 let timer = 0;
 
@@ -49,7 +50,7 @@ function store() {
 
 function stored() {
   try {
-    const value = JSON.parse(sessionStorage.getItem(DRAFT));
+    const value = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
     return value?.content ? value : null;
   } catch {
     return null;

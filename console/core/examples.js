@@ -2,7 +2,10 @@
 import { address, isLocal } from "./api.js";
 import { subaccount } from "./session.js";
 
-/** Language → its name, and what writes a program in it. */
+/**
+ * Language → its name, and what writes a program in it.
+ * @type {Record<string, [string, (call: any) => string]>}
+ */
 const WRITERS = { curl: ["curl", curlOf], python: ["Python", pythonOf], node: ["Node", nodeOf] };
 
 /** `[[id, name], ...]`, in the order in which they are shown. */
@@ -31,13 +34,16 @@ export function exampleOf(language, call) {
     method,
     url: address(path, query),
     key: isPublic || isLocal(path) ? null : (key ?? VARIABLE),
-    headers: { ...call.headers, ...(body && { "Content-Type": mediaType }) },
+    headers: { ...call.headers, ...(body ? { "Content-Type": mediaType } : {}) },
     text: typeof body === "string" ? body : JSON.stringify(body, null, 2),
     value: typeof body === "string" ? parsed(body) : body,
   });
 }
 
-/** The header of a request for the subaccount that this tab acts for. */
+/**
+ * The header of a request for the subaccount that this tab acts for.
+ * @returns {Record<string, string>}
+ */
 export const actingFor = () =>
   subaccount.value === "" ? {} : { "X-SVC-SUBACCOUNT": subaccount.value };
 

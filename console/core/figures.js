@@ -1,13 +1,19 @@
 // The figures that pages show of mail, from the counts of the reports.
 
-/** Figure → the counts that it is made of. */
+/**
+ * Figure → the counts that it is made of.
+ * @type {Record<string, string[]>}
+ */
 const COUNTS = {
   sent: ["count_sent", "count_admin_bounce"],
   bounced: ["count_bounce", "count_admin_bounce"],
   suppressed: ["count_admin_bounce"],
 };
 
-/** `[name, figure or count, what its share is of]`, in the order in which they are shown. */
+/**
+ * `[name, figure or count, what its share is of]`, in the order in which they are shown.
+ * @type {Array<[string, string, string?]>}
+ */
 export const FIGURES = [
   ["Sent", "sent"],
   ["Accepted", "count_accepted", "sent"],

@@ -42,7 +42,7 @@ export const exactTime = (time) => exact.format(new Date(time));
 /** How long ago, in words as short as they are clear; older than a day as a date. */
 export function ago(time, now = Date.now()) {
   const then = new Date(time);
-  const seconds = Math.round((now - then) / 1000);
+  const seconds = Math.round((now - then.getTime()) / 1000);
   if (seconds < 0) return inFuture(-seconds, then);
   if (seconds < 5) return "now";
   if (seconds < 60) return `${seconds} s ago`;

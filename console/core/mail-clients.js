@@ -6,6 +6,7 @@ import { get } from "./api.js";
 const FIRST = ["Gmail", "Apple Mail", "Outlook", "Yahoo! Mail", "Samsung Email"];
 const PLATFORMS = { "Desktop Webmail": "web", "Mobile Webmail": "mobile web" };
 
+/** @type {Promise<any> | null} */
 let table = null;
 const load = () => {
   table ??= get("console/vendor/caniemail.json").catch((error) => {
@@ -43,6 +44,7 @@ export async function supportOf(message, signal) {
 
 /** The clients with a letter; of one that has it on all of its platforms, the name alone. */
 function clientsOf(clients, letters, letter) {
+  /** @type {Map<string, Array<{family: string, platform: string, letter: string}>>} */
   const all = Map.groupBy(
     clients
       .map(([family, platform], index) => ({ family, platform, letter: letters[index] }))
@@ -54,15 +56,13 @@ function clientsOf(clients, letters, letter) {
   let count = 0;
   const names = [];
   for (const family of families) {
-    const those = all
-      .get(family)
+    const own = all.get(family) ?? [];
+    const those = own
       .filter((each) => each.letter === letter)
       .map(({ platform }) => PLATFORMS[platform] ?? platform);
     count += those.length;
     if (those.length)
-      names.push(
-        those.length === all.get(family).length ? family : `${family} (${those.join(", ")})`,
-      );
+      names.push(those.length === own.length ? family : `${family} (${those.join(", ")})`);
   }
   return { count, names };
 }

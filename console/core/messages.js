@@ -25,7 +25,10 @@ const SHORT = {
 const HEADINGS =
   /^(invalid |required |resource |template already exists|subresource |substitution |illegal |schedule window|Forbidden\.|Request entity|Service unavailable|request to remote)/i;
 
-/** Texts of the API → what they mean. */
+/**
+ * Texts of the API → what they mean.
+ * @type {Array<[RegExp, (...parts: string[]) => string]>}
+ */
 const RULES = [
   [
     /^field '(.+?)' is of type '.+?', but needs to be of type (.+)$/,
@@ -79,7 +82,10 @@ const HINTS = {
   7001: "Domains lists those that mail can be sent from, and what another one still needs.",
 };
 
-/** One error of an answer as a sentence. */
+/**
+ * One error of an answer as a sentence.
+ * @param {Partial<Api.Error>} error
+ */
 export function inWords({ message, description, param }) {
   const text =
     !description || (message && !HEADINGS.test(message))

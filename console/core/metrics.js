@@ -21,6 +21,7 @@ export const FREE = "free";
 /**
  * The longest window in hours → the precision of its plot. Each is one that the API allows for it.
  */
+/** @type {Array<[number, string]>} */
 const PRECISIONS = [
   [1, "1min"],
   [6, "5min"],
@@ -215,8 +216,8 @@ export function windowOf(query, zone, now = Date.now()) {
  * A window between two times of clocks, or until now; the one before it is as long by the clocks.
  */
 function freeWindow(from, to, current, common) {
-  const [start, end] = [from, to || current].map((text) => Date.parse(`${text}Z`));
-  const length = end - start;
+  const start = Date.parse(`${from}Z`);
+  const length = Date.parse(`${to || current}Z`) - start;
   // Times that are none go as they are: what is wrong with them is the API's to say
   const former = length > 0 ? new Date(start - length).toISOString().slice(0, 16) : from;
   const precision = PRECISIONS.find(([hours]) => length <= hours * HOUR)?.[1];

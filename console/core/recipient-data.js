@@ -19,6 +19,7 @@ export function dataOf({ metadata, substitution_data: data }, recipient) {
  */
 export function lacking(variables, transmission, recipients) {
   const names = [...new Set(variables.filter((each) => !each.optional).map((each) => each.name))];
+  /** @type {Array<{name: string, keys: string[], addresses: string[]}>} */
   const all = names.map((name) => ({ name, keys: name.match(STEP) ?? [], addresses: [] }));
   for (const recipient of recipients) {
     const data = dataOf(transmission, recipient);

@@ -48,9 +48,12 @@ export function addressProblem(address) {
  * Read recipients from CSV, in slices so that the page stays alive; `progress(done, total)` is
  * called after each. Returns `{recipients, lines, bad: [{line, text, reason}]}`; `lines` has the
  * line of each recipient.
+ * @param {string} text
+ * @param {(done: number, total: number) => void} [progress]
  */
 export async function readRecipients(text, progress = () => {}) {
   const rows = readTable(text, ["email", "name"]);
+  /** @type {{recipients: Api.Recipient[], lines: number[], bad: Api.BadRow[]}} */
   const result = { recipients: [], lines: [], bad: [] };
   for (let start = 0; start < rows.length; start += SLICE) {
     for (const { line, text: row, cells } of rows.slice(start, start + SLICE)) {
@@ -83,6 +86,10 @@ export function toRow({ address, ...rest }) {
   return typeof address === "string" ? { email: address, ...rest } : { ...address, ...rest };
 }
 
+/**
+ * @param {Record<string, string>} cells
+ * @returns {Api.Recipient}
+ */
 function recipient({
   email,
   name,
@@ -96,6 +103,7 @@ function recipient({
 }) {
   const problem = addressProblem(email);
   if (problem) throw new Error(problem);
+  /** @type {Api.Recipient & Record<string, any>} */
   const result = { address: { email } };
   if (name) result.address.name = name;
   if (headerTo) result.address.header_to = headerTo;

@@ -2,13 +2,20 @@
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
 import { subaccount } from "./session.js";
 
+/** @type {{data: any, error: any, loading: boolean}} */
+const LOADING = { data: undefined, error: null, loading: true };
+
 /**
  * Call `load(signal)` when the component appears and whenever `dependencies` or the subaccount
  * change. Returns `{data, error, loading, reload, set}`. While it loads again, `data` is the
  * former.
+ * @template T
+ * @param {(signal: AbortSignal) => T | Promise<T>} load
+ * @param {unknown[]} [dependencies]
+ * @returns {Api.Resource<T>}
  */
 export function useResource(load, dependencies = []) {
-  const [state, setState] = useState({ data: undefined, error: null, loading: true });
+  const [state, setState] = useState(() => LOADING);
   const latest = useRef(load);
   const running = useRef(null);
   latest.current = load;
@@ -42,7 +49,7 @@ export function useResource(load, dependencies = []) {
  * view keeps the rows of the drawing that made it.
  */
 export function useMore(state, setState, fetch, most) {
-  const latest = useRef({});
+  const latest = useRef({ state, fetch });
   latest.current = { state, fetch };
   return useNext(latest, state.next, setState, most);
 }

@@ -8,7 +8,7 @@ export const local = signal(null);
 /** The account of the key, or null where the key may not read it. */
 export const account = signal(null);
 /** The subaccounts to switch between; empty for keys that may not list them. */
-export const subaccounts = signal([]);
+export const subaccounts = signal(/** @type {Api.Row<"api/v1/subaccounts">[]} */ ([]));
 /** The subaccount that the key belongs to; empty for a key of the account. */
 export const ownSubaccount = signal("");
 /**

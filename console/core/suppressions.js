@@ -31,6 +31,11 @@ export const EFFECTS = {
 export const pathOf = (recipient) => `${PATH}/${encodeURIComponent(recipient)}`;
 
 /** The request for the first page of the search that the address of the view describes. */
+/**
+ * The path and the query of a search.
+ * @param {Record<string, string>} query that of the page
+ * @returns {["api/v1/suppression-list", Api.Query]}
+ */
 export function searchOf({ recipient = "", type, source, list, from, to, text }) {
   const types = type || Object.keys(TYPES).join(",");
   const whom = isAddress(recipient)
@@ -65,6 +70,7 @@ export const nextOf = (answer) => answer.links?.find((each) => each.rel === "nex
  * Read entries from CSV: `{entries, lines, bad}`. `type` and `list` are for rows without their own.
  */
 export function readEntries(text, { type, list }) {
+  /** @type {{entries: Record<string, string>[], lines: number[], bad: Api.BadRow[]}} */
   const result = { entries: [], lines: [], bad: [] };
   for (const { line, text: row, cells } of readTable(text, [
     "email",

@@ -40,6 +40,7 @@ export const withSender = (content, { name, email }) => ({
 
 /**
  * What of a version can be edited; `content` without parts that are empty, or compiled from others.
+ * @param {Api.Version} version
  */
 export function editable({ name, description, options, content }) {
   const filled = Object.entries(content).filter(

@@ -85,6 +85,7 @@ export class FieldError extends Error {
 export function faultsOf(error) {
   if (error instanceof FieldError) return { [error.field]: error.message };
   if (!(error instanceof ApiError)) return {};
+  /** @type {Record<string, string>} */
   const faults = {};
   for (const each of error.errors) {
     if (each.param)
@@ -104,6 +105,7 @@ function failed({ message, description, response }) {
 }
 
 function headersOf(rows) {
+  /** @type {Record<string, string>} */
   const headers = {};
   for (const [name, value] of rows.filter((each) => each.some((text) => text.trim()))) {
     if (!name.trim()) throw new FieldError("custom_headers", "Each header needs a name.");

@@ -59,6 +59,7 @@ function belongs(event, query) {
   );
 }
 
+/** @type {Api.ListState<Api.Event> & {total: number}} */
 const LOADING = { rows: [], total: 0, next: null, loading: true, error: null };
 
 export default function Activity() {
@@ -252,9 +253,12 @@ function Head({ connected, paused, state, query, setPaused, load }) {
   `;
 }
 
+/** @param {Api.Event} event */
+const timeOf = (event) => Date.parse(event.timestamp ?? "");
+
 /** What adds an event that has just happened, many of them at once. */
 function useArrivals(fresh, setState) {
-  const pending = useRef([]);
+  const pending = useRef(/** @type {Api.Event[]} */ ([]));
   const flush = useRef(0);
   const arrive = (event) => {
     if (!belongs(event, route.value.query)) return;
@@ -267,7 +271,7 @@ function useArrivals(fresh, setState) {
         const seen = new Set(former.rows.slice(0, 2000).map((each) => each.event_id));
         const added = arrivals
           .filter((each) => !seen.has(each.event_id))
-          .sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
+          .sort((a, b) => timeOf(b) - timeOf(a));
         return {
           ...former,
           rows: [...added, ...former.rows].slice(0, MOST),
@@ -295,7 +299,7 @@ function useOlder(state, setState) {
 /** Load the first page for the present filters. */
 function useFirstPage(identity, setState, fresh) {
   const newest = useRef(null);
-  const load = useCallback(async (quiet) => {
+  const load = useCallback(async (quiet = false) => {
     // An answer to earlier filters may come after that to the present ones
     const asked = (newest.current = {});
     if (!quiet) setState((former) => ({ ...former, loading: true, error: null }));

@@ -89,6 +89,7 @@ function removeAction({ id, resource, close, onChange }) {
       return;
     // An entry of a subaccount is removed on its behalf; an empty list_id is an entry of no mailing
     // list
+    /** @type {Record<string, string>} */
     const headers =
       entry.subaccount_id === undefined ? {} : { "X-SVC-SUBACCOUNT": String(entry.subaccount_id) };
     const path = `${pathOf(id)}?list_id=${encodeURIComponent(entry.list_id ?? "")}`;

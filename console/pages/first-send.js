@@ -17,6 +17,7 @@ const MESSAGE = {
 function ways(sender) {
   // Acting for a subaccount: the header says so, and in SMTP the name of the user
   const id = subaccount.value === "0" ? "" : subaccount.value;
+  /** @type {Parameters<typeof exampleOf>[1]} */
   const call = {
     method: "POST",
     path: "api/v1/transmissions",
@@ -52,7 +53,7 @@ function smtpExample(sender, id) {
 export default function FirstSend({ title = "Send the first message", waits }) {
   const all = ways(local.value ? "hello@example.test" : "hello@your-domain.example");
   const [way, setWay] = useState(all[0][0]);
-  const [, name, text] = all.find(([id]) => id === way);
+  const [, name, text] = all.find(([id]) => id === way) ?? all[0];
   const effects = [
     local.value && "Nothing leaves this machine: the message is in the mailbox a moment later.",
     waits && "This page fills as soon as the message is on its way.",

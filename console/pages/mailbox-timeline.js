@@ -97,7 +97,7 @@ function TimelineEvent({ event, tone, icon, message, label }) {
 /** The events of a message, those that come later as well. */
 function useEvents(message, query) {
   // Events that come while the answer is on its way are not in it
-  const live = useRef([]);
+  const live = useRef(/** @type {Api.Event[]} */ ([]));
   const load = async (signal) => {
     const now = Date.now();
     const times = {

@@ -23,6 +23,9 @@ const COLUMNS = [{ label: "Message", width: "minmax(0,1fr)" }];
 const shownMail = () => ({ q: route.value.query.q, subaccount: shownSubaccount() });
 const listQuery = () => ({ ...shownMail(), details: true, limit: PAGE });
 
+/** @typedef {Api.Row<"local/mailbox">} Mail */
+
+/** @type {Api.ListState<Mail> & {counts: any}} */
 const LOADING = { rows: [], counts: null, next: null, loading: true, error: null };
 
 export default function Mailbox() {
@@ -401,7 +404,7 @@ function Row({ row }) {
 function useArrivals(work) {
   const latest = useRef(work);
   latest.current = work;
-  const pending = useRef([]);
+  const pending = useRef(/** @type {Mail[]} */ ([]));
   const timer = useRef(0);
   return useCallback((message) => {
     pending.current.unshift(message);

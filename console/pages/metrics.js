@@ -190,7 +190,8 @@ function Chips({ query }) {
       .reverse()
       .map(([name, , filter]) => [filter, name]),
   );
-  const active = Object.keys(filtersOf(query)).map((filter) => [names.get(filter), filter]);
+  /** @type {string[][]} */
+  const active = Object.keys(filtersOf(query)).map((filter) => [names.get(filter) ?? "", filter]);
   return (
     active.length > 0 &&
     html`
@@ -215,6 +216,7 @@ function Chips({ query }) {
 }
 
 function Figures({ now, before }) {
+  /** @param {typeof FIGURES[number]} figure */
   const tile = ([label, metric, base]) => {
     if (!now) return { label, value: html`<${Skeleton} width="64px" height=${22} />`, note: "" };
     const count = now[metric] ?? 0;

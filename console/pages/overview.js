@@ -80,19 +80,19 @@ function LastDay() {
   const figures = useResource((signal) =>
     may("metrics/view") ? loadFigures(signal) : { sums: {}, series: [] },
   );
-  const anything = useResource(
-    (signal) =>
-      may("message_events/view") &&
-      get(
-        "api/v1/events/message",
-        {
-          ...ofSubaccount(),
-          per_page: 1,
-          from: minute(Date.now() - 9 * DAY),
-          to: new Date(Date.now() + 60000).toISOString().slice(0, 19),
-        },
-        { signal },
-      ),
+  const anything = useResource((signal) =>
+    may("message_events/view")
+      ? get(
+          "api/v1/events/message",
+          {
+            ...ofSubaccount(),
+            per_page: 1,
+            from: minute(Date.now() - 9 * DAY),
+            to: new Date(Date.now() + 60000).toISOString().slice(0, 19),
+          },
+          { signal },
+        )
+      : null,
   );
   const reload = useMemo(
     () =>

@@ -40,7 +40,7 @@ function useTried(query, { content }) {
   const { attachments: _files, inline_images: _images, ...written } = content;
   if (kind === "inline") return { tried: written.html || written.text ? written : null };
   return {
-    tried: id && template.data?.id === id ? template.data.content : null,
+    tried: id && template.data?.id === id ? template.data?.content : null,
     error: id ? template.error : null,
     template: id,
   };
@@ -66,7 +66,7 @@ function useRecipients({ recipients }) {
     [id],
   );
   if (!id) return Array.isArray(recipients) ? recipients : NOBODY;
-  return list.data?.id === id ? list.data.recipients : NOBODY;
+  return list.data?.id === id ? list.data?.recipients : NOBODY;
 }
 
 /**
@@ -176,6 +176,7 @@ function Lacking({ check: { judged, body, recipients } }) {
 
 /** Select the place of an error in its field. */
 function select({ part, line, column = 1, length = 1 }) {
+  /** @type {HTMLTextAreaElement | null} */
   const field = document.querySelector(`[data-part="${part}"]`);
   if (!field) return;
   const lines = field.value.split("\n");

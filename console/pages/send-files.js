@@ -149,14 +149,16 @@ function readFile(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onerror = () => reject(reader.error);
-    reader.onload = () =>
+    reader.onload = () => {
+      const url = String(reader.result);
       resolve({
         name: file.name,
         type: file.type || "application/octet-stream",
         size: file.size,
-        data: reader.result.slice(reader.result.indexOf(",") + 1),
+        data: url.slice(url.indexOf(",") + 1),
         inline: false,
       });
+    };
     reader.readAsDataURL(file);
   });
 }

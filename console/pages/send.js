@@ -270,7 +270,7 @@ function Preview({ body, count, idempotencyKey }) {
     count > SHOWN_RECIPIENTS
       ? { ...text, recipients: body.recipients.slice(0, SHOWN_RECIPIENTS) }
       : text;
-  const [, name] = LANGUAGES.find(([id]) => id === way);
+  const [, name] = LANGUAGES.find(([id]) => id === way) ?? LANGUAGES[0];
   const headers = { ...actingFor(), "Idempotency-Key": idempotencyKey };
   const example = exampleOf(way, { method: "POST", path: PATH, headers, body: short });
   return html`

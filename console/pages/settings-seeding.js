@@ -16,6 +16,7 @@ const OPTIONS = "api/v1/inline-seeds/options";
 const STATUS = "api/v1/inline-seeds/status";
 
 /** Field → its label, least and greatest value, default, and what it is counted in. */
+/** @type {Record<string, [string, number, number, number, string]>} */
 const NUMBERS = {
   threshold: [
     "Messages before seeding",
@@ -64,7 +65,7 @@ export function Seeding() {
         editing &&
         html`
           <${ConfigForm}
-            former=${config.data.results}
+            former=${config.data?.results}
             onClose=${() => setEditing(false)}
             onSaved=${config.reload}
           />

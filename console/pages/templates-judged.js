@@ -5,6 +5,9 @@ import { useSettled } from "../core/resource.js";
 import { may } from "../core/service.js";
 import { editable } from "../core/templates.js";
 
+/** @type {{errors: Api.Error[], variables: any[], preview: any}} */
+const NOTHING = { errors: [], variables: [], preview: null };
+
 /**
  * What the API says about the content of a template, or of a snippet, with this data: its errors
  * and variables, and the last preview that worked. Content that is null is not asked about.
@@ -21,13 +24,7 @@ export function useJudged(content, data, snippet = false) {
     300,
   );
   const able = may("templates/preview") && content !== null;
-  const [result, setResult] = useState({
-    able,
-    errors: [],
-    variables: [],
-    preview: null,
-    pending: able,
-  });
+  const [result, setResult] = useState({ ...NOTHING, able, pending: able });
   useEffect(() => {
     if (!able || settled === "null") return undefined;
     const abort = new AbortController();

@@ -23,7 +23,7 @@ import { HeaderFields } from "./webhooks-headers.js";
 /** Add a webhook, or change `webhook`. `onSaved` gets its id. */
 export function WebhookForm({ webhook, onClose, onSaved }) {
   const [fields, setFields] = useState(() => fieldsOf(webhook));
-  const [faults, setFaults] = useState({});
+  const [faults, setFaults] = useState(/** @type {Record<string, string>} */ ({}));
   const set = (name) => (value) => {
     setFields((former) => ({ ...former, [name]: value }));
     setFaults(({ [name]: _, ...others }) => others);

@@ -148,9 +148,12 @@ export function RecipientsField({ label = "Recipients", onChange, source, onSour
   `;
 }
 
+/** @type {{recipients: Api.Recipient[], bad: Api.BadRow[]}} */
+const NOTHING_READ = { recipients: [], bad: [] };
+
 /** Read the recipients of a text whenever it changes, and say how far it is. */
 function useReading({ text, onChange, source, onSource, file }) {
-  const [result, setResult] = useState({ recipients: [], bad: [] });
+  const [result, setResult] = useState(NOTHING_READ);
   const [progress, setProgress] = useState(null);
   const settled = useSettled(text, 200);
   const run = useRef(0);

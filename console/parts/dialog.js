@@ -120,6 +120,8 @@ const question = signal(null);
 /**
  * Ask before something is destroyed. Resolves to whether it may be. With `typed`, that text must be
  * entered first.
+ * @param {Api.Question} question
+ * @returns {Promise<boolean>}
  */
 export function confirm({ title, text, action = "Delete", typed }) {
   return new Promise((resolve) => {

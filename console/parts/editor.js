@@ -66,7 +66,7 @@ function useView({ value, onInput, label, language, readOnly }) {
   const latest = useRef();
   // What the editor has reported, and has not yet come back as `value`: more may be typed
   // meanwhile.
-  const reported = useRef([]);
+  const reported = useRef(/** @type {string[]} */ ([]));
   const [ready, setReady] = useState(false);
   latest.current = { value, onInput };
 

@@ -2,7 +2,7 @@
 import { html, signal } from "../vendor/preact.js";
 import { Button, Icon } from "./controls.js";
 
-const toasts = signal([]);
+const toasts = signal(/** @type {Array<{id: number, text: string, tone: string}>} */ ([]));
 let next = 1;
 
 /** Say something for some seconds; screen readers speak it. `tone`: good or bad. */

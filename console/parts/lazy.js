@@ -9,7 +9,9 @@ const asIs = (content) => content;
  * `around(content)` returns what is shown while it loads, or where it cannot be loaded.
  */
 export function Lazy({ load, around = asIs, ...properties }) {
-  const [{ component, error }, setState] = useState({});
+  const [{ component, error }, setState] = useState(
+    /** @type {{component?: any, error?: any}} */ ({}),
+  );
   const run = () =>
     load().then(
       (module) => setState({ component: module.default }),

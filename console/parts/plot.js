@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { compact, number } from "../core/format.js";
 import { theme } from "../core/session.js";
 
+/** @type {Promise<any> | null} */
 let library = null;
 const load = () => {
   library ??= Promise.all([import("../vendor/uplot.js"), styles("vendor/uplot.css")]).then(

@@ -37,7 +37,8 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const available = pages();
   const current = available.find((each) => each.id === (route.value.path[0] ?? "overview"));
-  const focusSearch = () => document.querySelector("[data-search]")?.focus();
+  const focusSearch = () =>
+    /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"))?.focus();
   useKeys({ "mod+k": () => setPalette(true), "?": () => setHelp(true), "/": focusSearch });
   useEffect(() => {
     destinations.clear();
@@ -57,7 +58,7 @@ export function Shell() {
         href="#main"
         onClick=${(event) => {
           event.preventDefault();
-          document.getElementById("main").focus();
+          document.getElementById("main")?.focus();
         }}
       >
         Skip to content
@@ -147,7 +148,7 @@ function SideFoot({ next, setHelp }) {
         </span>
         <span class="row">
           <${IconButton}
-            icon=${THEMES.find(([id]) => id === theme.value)[2]}
+            icon=${THEMES[themeIndex()][2]}
             kind="ghost small"
             label="Change to: ${next[1]}"
             onClick=${() => {
@@ -207,8 +208,10 @@ function TopBar({ menu, setMenu, setPalette }) {
   `;
 }
 
+const themeIndex = () => THEMES.findIndex(([id]) => id === theme.value);
+
 function nextTheme() {
-  return THEMES[(THEMES.findIndex(([id]) => id === theme.value) + 1) % THEMES.length];
+  return THEMES[(themeIndex() + 1) % THEMES.length];
 }
 
 /** What searches for a text in the pages that are there. */

@@ -5,7 +5,7 @@ import { local } from "../core/service.js";
 import { key } from "../core/session.js";
 import { Button, TextField } from "./controls.js";
 
-export function SignIn() {
+export default function SignIn() {
   const [entry, setEntry] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
