@@ -34,11 +34,14 @@ quick: .venv/.dev-stamp ## Run the unit tests but those of files that take long
 fuzz: .venv/.dev-stamp ## Give hostile bytes to every parser for MINUTES (5)
 	@exec $(PYTHON) -m tests.fuzz --minutes $(MINUTES)
 
-lint: .venv/.dev-stamp ## Check style, types and the CloudFormation template
+lint: .venv/.dev-stamp node_modules/.stamp ## Check style and types of Python and of the console, and the template
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.venv/bin/cfn-lint infrastructure/template.yaml
+	node_modules/.bin/prettier --check --log-level warn console
+	node_modules/.bin/eslint --max-warnings 0 console
+	node_modules/.bin/tsc
 
 audit: .venv/.audit-stamp ## Check for vulnerable packages and for secrets
 	@exec .venv/audit/bin/python -m infrastructure.audit
@@ -109,6 +112,13 @@ deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` starte
 .venv/.dev-stamp: requirements-dev.txt .venv/.local-stamp
 	@echo "Installing what tests need (once)"
 	@$(PYTHON) $(PIP_WITHOUT_COMPILING) -r requirements-dev.txt
+	@touch $@
+
+# No script of a package runs, as for console/vendor
+node_modules/.stamp: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "\`make lint\` checks the console with npm and Node.js 18.18 or later: install nodejs and npm" >&2; exit 1; }
+	@echo "Installing what checks the console (once)"
+	@npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 # An environment of its own: the tools' dependencies are no part of what they look at

@@ -6,15 +6,27 @@ import { key } from "./core/session.js";
 import { Toasts } from "./parts/feedback.js";
 import { Lazy } from "./parts/lazy.js";
 import { Shell } from "./parts/shell.js";
-import { SignIn } from "./parts/signin.js";
+
+const inMain = (content) => html`<main class="main page">${content}</main>`;
 
 /** The description of the API is for everybody; all other pages want a key. */
 function App() {
   if (key.value) return html`<${Shell} />`;
-  return html`${route.value.path[0] === "api" ? html`<main id="main" class="main" tabindex="-1"><${Lazy} load=${() => import("./pages/api.js")} /></main>` : html`<${SignIn} />`}<${Toasts} />`;
+  return html`
+    ${
+      route.value.path[0] === "api"
+        ? html`
+          <main id="main" class="main" tabindex="-1">
+            <${Lazy} load=${() => import("./pages/api.js")} />
+          </main>
+        `
+        : html`<${Lazy} load=${() => import("./parts/signin.js")} around=${inMain} />`
+    }
+    <${Toasts} />
+  `;
 }
 
 discover();
-const root = document.getElementById("app");
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 root.textContent = "";
 render(html`<${App} />`, root);

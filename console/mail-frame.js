@@ -1,5 +1,5 @@
-// Show the HTML that the console posts, in a frame that runs no script. This page and the frame in it
-// have origins of their own, and the policy of this page holds for the frame too.
+// Show the HTML that the console posts, in a frame that runs no script. This page and the frame in
+// it have origins of their own, and the policy of this page holds for the frame too.
 addEventListener("message", (event) => {
   if (event.source !== parent || typeof event.data?.html !== "string") return;
   const former = [...document.body.children];
@@ -9,6 +9,8 @@ addEventListener("message", (event) => {
   frame.referrerPolicy = "no-referrer";
   frame.srcdoc = `<base target="_blank">${event.data.html}`;
   // The former version stays in sight until this one is there.
-  frame.addEventListener("load", () => { for (const each of former) each.remove(); });
+  frame.addEventListener("load", () => {
+    for (const each of former) each.remove();
+  });
   document.body.append(frame);
 });

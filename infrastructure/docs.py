@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from app import app
@@ -10,6 +11,7 @@ from chalicelib.openapi.document import page
 from infrastructure import access_patterns, module_index
 from infrastructure.bands import table_of_bands
 from infrastructure.console_page import console_page
+from infrastructure.console_types import console_types
 from infrastructure.journey_picture import THEMES, draw
 from infrastructure.local.gateway import local_openapi
 
@@ -22,6 +24,8 @@ REFERENCE = ROOT / "docs" / "reference"
 LANGUAGE = ROOT / "docs" / "template-language.md"
 #: The same page for the template editor
 LANGUAGE_IN_CONSOLE = ROOT / "console" / "template-language.html"
+#: What the API answers, for the check of the console's types
+CONSOLE_TYPES = ROOT / "console" / "api.d.ts"
 
 #: theme → the picture of a message's journey that the README shows
 JOURNEY_PICTURES = {theme: ROOT / "docs" / f"journey-{theme}.svg" for theme in THEMES}
@@ -43,6 +47,11 @@ def settings_page() -> str:
 def api_description() -> str:
     """Return the description of the HTTP API in OpenAPI, as ``/openapi.json`` serves it."""
     return page(app)
+
+
+def types_of_answers() -> str:
+    """Return the types of what the API and the local runtime answer, for the console."""
+    return console_types(json.loads(api_description()), json.loads(local_openapi.page()))
 
 
 def architecture(text: str) -> str:
@@ -77,6 +86,7 @@ def main() -> None:
     for path, text in reference().items():
         path.write_text(text)
     LANGUAGE_IN_CONSOLE.write_text(console_page(LANGUAGE.read_text()))
+    CONSOLE_TYPES.write_text(types_of_answers())
     for theme, path in JOURNEY_PICTURES.items():
         path.write_text(draw(THEMES[theme]))
 

@@ -1,5 +1,5 @@
-// The client of the API. Every address is relative to the console's own, because a deployed stage is
-// part of the path.
+// The client of the API. Every address is relative to the console's own, because a deployed stage
+// is part of the path.
 import { asSaid, codeHint, inWords } from "./messages.js";
 import { key, subaccount, signOut } from "./session.js";
 
@@ -17,8 +17,8 @@ const HINTS = {
 };
 
 /**
- * What the API answered to a request that failed. `errors` are those of its body; `texts` has each in
- * words for people, the first of which is the message.
+ * What the API answered to a request that failed. `errors` are those of its body; `texts` has each
+ * in words for people, the first of which is the message.
  */
 export class ApiError extends Error {
   constructor(status, errors, requestId) {
@@ -44,45 +44,81 @@ export class ApiError extends Error {
   }
 }
 
-/** The absolute address of an API path, with a query from which empty values are left out. */
+/**
+ * The absolute address of an API path, with a query from which empty values are left out.
+ * @param {string} path
+ * @param {Api.Query} [query]
+ */
 export function address(path, query) {
   const url = new URL(path.replace(/^\//, ""), base);
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (Array.isArray(value) ? value.length : value !== undefined && value !== null && value !== "") {
-      url.searchParams.set(name, Array.isArray(value) ? value.join(",") : value);
+    if (
+      Array.isArray(value) ? value.length : value !== undefined && value !== null && value !== ""
+    ) {
+      url.searchParams.set(name, String(value));
     }
   }
   return url.href;
 }
 
-/** The headers of a request. Paths below `local/` carry no key. */
+/**
+ * The headers of a request. Paths below `local/` carry no key.
+ * @returns {Record<string, string>}
+ */
 function headersOf(path, headers, hasBody) {
   const all = { ...headers };
   if (!isLocal(path)) {
     all.Authorization ??= key.value;
-    if (subaccount.value !== "" && !("X-SVC-SUBACCOUNT" in all)) all["X-SVC-SUBACCOUNT"] = subaccount.value;
+    if (subaccount.value !== "" && !("X-SVC-SUBACCOUNT" in all))
+      all["X-SVC-SUBACCOUNT"] = subaccount.value;
   }
   if (hasBody) all["Content-Type"] ??= "application/json";
   for (const name of Object.keys(all)) if (all[name] === null) delete all[name];
   return all;
 }
 
-/** Make a request, and return the answer as it comes: status, headers, text and the time it took. */
-export async function exchange(method, path, { query, body, headers } = {}) {
+/**
+ * Make a request, and return the answer as it comes: status, headers, text and the time it took.
+ * @param {string} method
+ * @param {string} path
+ * @param {{query?: Api.Query, body?: string, headers?: Api.Options["headers"]}} options
+ */
+export async function exchange(method, path, { query, body, headers }) {
   const began = performance.now();
-  const response = await fetch(address(path, query), { method, headers: headersOf(path, headers, body !== undefined), body, credentials: "omit", cache: "no-store" });
+  const response = await fetch(address(path, query), {
+    method,
+    headers: headersOf(path, headers, body !== undefined),
+    body,
+    credentials: "omit",
+    cache: "no-store",
+  });
   const text = await response.text();
-  return { status: response.status, headers: [...response.headers], text, milliseconds: performance.now() - began };
+  return {
+    status: response.status,
+    headers: [...response.headers],
+    text,
+    milliseconds: performance.now() - began,
+  };
 }
 
-/** Make a request. Returns the parsed body; raises ApiError. */
+/**
+ * Make a request. Returns the parsed body; raises ApiError.
+ * @param {string} method
+ * @param {string} path
+ * @param {Api.Options} [options]
+ * @returns {Promise<any>}
+ */
 export async function request(method, path, { query, body, headers, signal, as } = {}) {
   const all = headersOf(path, headers, body !== undefined);
   let response;
   try {
     response = await fetch(address(path, query), {
-      method, headers: all, signal, body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: "omit", cache: "no-store",
+      method,
+      headers: all,
+      signal,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "omit",
+      cache: "no-store",
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -96,31 +132,21 @@ export async function request(method, path, { query, body, headers, signal, as }
   throw new ApiError(response.status, parsed?.errors ?? [], response.headers.get("X-Request-ID"));
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {Api.Query} [query]
+ * @param {Api.Options} [options]
+ * @returns {Promise<Api.Answer<Path>>}
+ */
 export const get = (path, query, options) => request("GET", path, { query, ...options });
 export const post = (path, body, options) => request("POST", path, { body, ...options });
 export const put = (path, body, options) => request("PUT", path, { body, ...options });
 export const remove = (path, query, options) => request("DELETE", path, { query, ...options });
 
-/** The request as a line for a shell. The key is a variable, so that the line can be shared. */
-export function curl(method, path, { query, body, headers } = {}) {
-  const parts = [`curl -s${method === "GET" ? "" : ` -X ${method}`} ${quoted(address(path, query))}`];
-  if (!isLocal(path)) {
-    parts.push('-H "Authorization: $API_KEY"');
-    if (subaccount.value !== "") parts.push(`-H 'X-SVC-SUBACCOUNT: ${subaccount.value}'`);
-  }
-  for (const [name, value] of Object.entries(headers ?? {})) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-  if (body !== undefined) {
-    parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, 2))}`);
-  }
-  return parts.join(" \\\n  ");
-}
-
-function isLocal(path) {
+/** Whether the path is one of the local runtime, which knows no key. */
+export function isLocal(path) {
   return /^\/?local(\/|$)/.test(path);
-}
-
-function quoted(text) {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function parse(text) {

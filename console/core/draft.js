@@ -1,7 +1,8 @@
-// What is being written on the Send page. It outlives a look at another page and, as far as there is
-// room, a reload of the tab. It is gone with the tab, after sending, and when the session ends.
+// What is being written on the Send page. It outlives a look at another page and, as far as there
+// is room, a reload of the tab. It is gone with the tab, after sending, and when the session ends.
 import { DRAFT } from "./session.js";
 
+/** @type {Api.Draft | null} */
 let current = null;
 let timer = 0;
 
@@ -26,7 +27,9 @@ export function dropDraft() {
   sessionStorage.removeItem(DRAFT);
 }
 
-window.addEventListener("pagehide", () => { if (timer && current) store(); });
+window.addEventListener("pagehide", () => {
+  if (timer && current) store();
+});
 
 function store() {
   if (!current || sessionStorage.getItem(DRAFT) === null) return;
@@ -35,7 +38,10 @@ function store() {
   } catch {
     // A browser stores about 5 MB for a page: files are left out first
     try {
-      sessionStorage.setItem(DRAFT, JSON.stringify({ ...current, content: { ...current.content, files: [] } }));
+      sessionStorage.setItem(
+        DRAFT,
+        JSON.stringify({ ...current, content: { ...current.content, files: [] } }),
+      );
     } catch {
       sessionStorage.setItem(DRAFT, "{}");
     }
@@ -44,7 +50,7 @@ function store() {
 
 function stored() {
   try {
-    const value = JSON.parse(sessionStorage.getItem(DRAFT));
+    const value = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
     return value?.content ? value : null;
   } catch {
     return null;

@@ -21,7 +21,14 @@ const TYPES = {
 };
 
 /** Events after which the address or the content should be looked at. */
-export const TROUBLE = ["bounce", "out_of_band", "spam_complaint", "policy_rejection", "generation_failure", "generation_rejection"];
+export const TROUBLE = [
+  "bounce",
+  "out_of_band",
+  "spam_complaint",
+  "policy_rejection",
+  "generation_failure",
+  "generation_rejection",
+];
 
 export const EVENT_TYPES = Object.keys(TYPES);
 
@@ -31,17 +38,39 @@ export function eventType(type) {
 }
 
 const CLASSES = {
-  1: "undetermined", 10: "invalid recipient", 20: "soft bounce", 21: "DNS failure", 22: "mailbox full",
-  23: "too large", 24: "timeout", 25: "stopped by a rule of the sender or service", 30: "no recipient", 40: "generic bounce", 50: "mail block",
-  51: "spam block", 52: "spam content", 53: "prohibited attachment", 54: "relaying denied", 60: "auto-reply",
-  70: "transient failure", 80: "subscribe", 90: "unsubscribe", 100: "challenge-response",
+  1: "undetermined",
+  10: "invalid recipient",
+  20: "soft bounce",
+  21: "DNS failure",
+  22: "mailbox full",
+  23: "too large",
+  24: "timeout",
+  25: "stopped by a rule of the sender or service",
+  30: "no recipient",
+  40: "generic bounce",
+  50: "mail block",
+  51: "spam block",
+  52: "spam content",
+  53: "prohibited attachment",
+  54: "relaying denied",
+  60: "auto-reply",
+  70: "transient failure",
+  80: "subscribe",
+  90: "unsubscribe",
+  100: "challenge-response",
 };
 
 /** Say in one line what an event tells besides its type. */
 export function eventDetail(event) {
   if (event.reason ?? event.raw_reason) return event.reason ?? event.raw_reason;
-  if (event.target_link_url) return event.target_link_name && event.target_link_name !== event.target_link_url ? `${event.target_link_name} · ${event.target_link_url}` : event.target_link_url;
-  if (event.user_agent_parsed?.agent_family) return [event.user_agent_parsed.agent_family, event.user_agent_parsed.os_family].filter((each) => each && each !== "Other").join(" on ");
+  if (event.target_link_url)
+    return event.target_link_name && event.target_link_name !== event.target_link_url
+      ? `${event.target_link_name} · ${event.target_link_url}`
+      : event.target_link_url;
+  if (event.user_agent_parsed?.agent_family)
+    return [event.user_agent_parsed.agent_family, event.user_agent_parsed.os_family]
+      .filter((each) => each && each !== "Other")
+      .join(" on ");
   if (event.fbtype) return `${event.fbtype} report by ${event.report_by ?? "the mailbox provider"}`;
   return event.subject ?? "";
 }

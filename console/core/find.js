@@ -3,7 +3,10 @@
 
 const LONGEST_BACK = "240"; // hours, as long as events are kept
 
-/** `[{page, label, icon, path, query, grant?}]` for what was typed; `page` is the one that it leads to. */
+/**
+ * `[{page, label, icon, path, query, grant?}]` for what was typed; `page` is the one that it leads
+ * to.
+ */
 export function searches(typed) {
   const text = typed.trim();
   if (text.length < 2) return [];
@@ -11,13 +14,31 @@ export function searches(typed) {
   return /^(?=.*\d)[\w-]{10,}$/.test(text) ? ofId(text) : ofWords(text);
 }
 
-const events = (label, filter) => ({ page: "activity", label, icon: "activity", path: ["activity"], query: { ...filter, hours: LONGEST_BACK } });
-const mail = (label, q) => ({ page: "mailbox", label, icon: "inbox", path: ["mailbox"], query: { q } });
+const events = (label, filter) => ({
+  page: "activity",
+  label,
+  icon: "activity",
+  path: ["activity"],
+  query: { ...filter, hours: LONGEST_BACK },
+});
+const mail = (label, q) => ({
+  page: "mailbox",
+  label,
+  icon: "inbox",
+  path: ["mailbox"],
+  query: { q },
+});
 
 const ofAddress = (address) => [
   events(`Events of ${address}`, { recipients: address }),
   mail(`Mail to ${address}`, `to:${address}`),
-  { page: "audience", label: `Is ${address} suppressed?`, icon: "ban", grant: "suppression_lists/manage", path: ["audience", "suppressions", address] },
+  {
+    page: "audience",
+    label: `Is ${address} suppressed?`,
+    icon: "ban",
+    grant: "suppression_lists/manage",
+    path: ["audience", "suppressions", address],
+  },
 ];
 
 const ofId = (id) => [

@@ -1,10 +1,16 @@
 // Domains beyond ASCII: the service shows A-labels (`xn--bcher-kva.test`), people read letters.
-const BASE = 36, LEAST = 1, MOST = 26;
+const BASE = 36,
+  LEAST = 1,
+  MOST = 26;
 const READABLE = /^[\p{L}\p{M}\p{N}\-·・]+$/u;
 
-/** A domain, or an address with one, in letters; empty where there is no A-label that can be read. */
+/**
+ * A domain, or an address with one, in letters; empty where there is no A-label that can be read.
+ */
 export function inLetters(name) {
-  const labels = String(name).split(/(?<=[@.])/).map(labelInLetters);
+  const labels = String(name)
+    .split(/(?<=[@.])/)
+    .map(labelInLetters);
   const text = labels.join("");
   return text === name ? "" : text;
 }
@@ -30,7 +36,9 @@ function labelInLetters(label) {
 function decoded(code) {
   const end = Math.max(0, code.lastIndexOf("-"));
   const letters = [...code.slice(0, end)];
-  let point = 128, place = 0, bias = 72;
+  let point = 128,
+    place = 0,
+    bias = 72;
   for (let at = end && end + 1; at < code.length;) {
     const first = place;
     for (let weight = 1, step = BASE; ; step += BASE) {

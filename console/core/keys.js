@@ -29,7 +29,8 @@ window.addEventListener("keydown", (event) => {
   const name = command ? `mod+${event.key.toLowerCase()}` : event.key;
   if (event.altKey || event.isComposing) return;
   const inDialog = document.querySelector("dialog[open]");
-  if (inDialog && !inDialog.contains(event.target)) return;
+  const target = /** @type {Element} */ (event.target);
+  if (inDialog && !inDialog.contains(target)) return;
   // Outside a shadow root, its host is the target of what happens in it.
   if (!command && (isField(event.composedPath()[0]) || inDialog)) return;
   const afterG = event.timeStamp - goBefore < 1200;
@@ -43,7 +44,7 @@ window.addEventListener("keydown", (event) => {
     goBefore = event.timeStamp;
     return;
   }
-  if (name === "Enter" && event.target.closest?.("a, button, summary")) return;
+  if (name === "Enter" && target.closest?.("a, button, summary")) return;
   for (const handler of [...handlers].reverse()) if (handler(name, event)) return;
 });
 

@@ -4,6 +4,7 @@ import { address } from "./api.js";
 import { local } from "./service.js";
 import { useInterval } from "./resource.js";
 
+/** @type {EventSource | null} */
 let source = null;
 const listeners = new Map();
 const states = new Set();
@@ -12,6 +13,8 @@ const states = new Set();
  * Call `handlers[name](data)` for what the stream tells: `message`, `event`, `mailbox`, `webhook`,
  * and `gap` when something was missed. Without a stream, call `poll` every `seconds`. Returns
  * whether the stream is connected.
+ * @param {Record<string, (data: any) => unknown>} handlers
+ * @param {{poll?: () => unknown, seconds?: number, paused?: boolean}} [options]
  */
 export function useLive(handlers, { poll, seconds = 10, paused = false } = {}) {
   const latest = useRef(handlers);
@@ -19,14 +22,19 @@ export function useLive(handlers, { poll, seconds = 10, paused = false } = {}) {
   const [on, setOn] = useState(source?.readyState === 1);
   useEffect(() => {
     if (!local.value || paused) return undefined;
-    const remove = Object.keys(handlers).map((name) => listen(name, (data) => latest.current[name]?.(data)));
+    const remove = Object.keys(handlers).map((name) =>
+      listen(name, (data) => latest.current[name]?.(data)),
+    );
     states.add(setOn);
     connect();
-    setOn(source.readyState === 1);
+    setOn(source?.readyState === 1);
     return () => {
       remove.forEach((each) => each());
       states.delete(setOn);
-      if (!states.size) { source.close(); source = null; }
+      if (!states.size) {
+        source?.close();
+        source = null;
+      }
     };
   }, [local.value, paused]);
   useInterval(poll ?? (() => {}), poll && !paused && local.value === false ? seconds : 0);
@@ -52,7 +60,7 @@ function listen(name, listener) {
 }
 
 function subscribe(name) {
-  source.addEventListener(name, (event) => {
+  source?.addEventListener(name, (event) => {
     const data = event.data ? JSON.parse(event.data) : null;
     for (const listener of [...listeners.get(name)]) listener(data);
   });

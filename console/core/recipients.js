@@ -1,5 +1,5 @@
-// Recipients as CSV. Columns that the API has a field for become that field, all others substitution
-// data of their name. A name is both: templates say {{name}}.
+// Recipients as CSV. Columns that the API has a field for become that field, all others
+// substitution data of their name. A name is both: templates say {{name}}.
 import { fromCsv } from "./files.js";
 import { inWords } from "./messages.js";
 
@@ -11,8 +11,9 @@ const SLICE = 2000;
 export const FIELDS = ["email", "name", "header_to", "tags", ...OBJECTS, "return_path"];
 
 /**
- * Split CSV into rows `{line, text, cells: {column: text}}`. The first row is the heading if it names
- * a column of addresses; without one the columns are `columns`, by position. Addresses are at `email`.
+ * Split CSV into rows `{line, text, cells: {column: text}}`. The first row is the heading if it
+ * names a column of addresses; without one the columns are `columns`, by position. Addresses are at
+ * `email`.
  */
 export function readTable(text, columns) {
   const rows = fromCsv(text);
@@ -20,11 +21,20 @@ export function readTable(text, columns) {
   const headed = names.some((name) => ADDRESS.includes(name.toLowerCase()));
   const heading = (headed ? names : columns).map((name) => {
     const lower = name.toLowerCase();
-    return ADDRESS.includes(lower) ? "email" : columns.includes(lower) || FIELDS.includes(lower) ? lower : name;
+    return ADDRESS.includes(lower)
+      ? "email"
+      : columns.includes(lower) || FIELDS.includes(lower)
+        ? lower
+        : name;
   });
   return rows.slice(headed ? 1 : 0).map((row) => ({
-    line: row.line, text: row.join(", "),
-    cells: Object.fromEntries(row.map((cell, index) => [heading[index], unguarded(cell.trim())]).filter(([name, cell]) => name && cell !== "")),
+    line: row.line,
+    text: row.join(", "),
+    cells: Object.fromEntries(
+      row
+        .map((cell, index) => [heading[index], unguarded(cell.trim())])
+        .filter(([name, cell]) => name && cell !== ""),
+    ),
   }));
 }
 
@@ -35,12 +45,15 @@ export function addressProblem(address) {
 }
 
 /**
- * Read recipients from CSV, in slices so that the page stays alive; `progress(done, total)` is called
- * after each. Returns `{recipients, lines, bad: [{line, text, reason}]}`; `lines` has the line of each
- * recipient.
+ * Read recipients from CSV, in slices so that the page stays alive; `progress(done, total)` is
+ * called after each. Returns `{recipients, lines, bad: [{line, text, reason}]}`; `lines` has the
+ * line of each recipient.
+ * @param {string} text
+ * @param {(done: number, total: number) => void} [progress]
  */
 export async function readRecipients(text, progress = () => {}) {
   const rows = readTable(text, ["email", "name"]);
+  /** @type {{recipients: Api.Recipient[], lines: number[], bad: Api.BadRow[]}} */
   const result = { recipients: [], lines: [], bad: [] };
   for (let start = 0; start < rows.length; start += SLICE) {
     for (const { line, text: row, cells } of rows.slice(start, start + SLICE)) {
@@ -52,7 +65,9 @@ export async function readRecipients(text, progress = () => {}) {
       }
     }
     progress(Math.min(rows.length, start + SLICE), rows.length);
-    await new Promise((resolve) => { setTimeout(resolve); });
+    await new Promise((resolve) => {
+      setTimeout(resolve);
+    });
   }
   return result;
 }
@@ -71,17 +86,40 @@ export function toRow({ address, ...rest }) {
   return typeof address === "string" ? { email: address, ...rest } : { ...address, ...rest };
 }
 
-function recipient({ email, name, header_to: headerTo, tags, return_path: returnPath, metadata, substitution_data: data, options, ...others }) {
+/**
+ * @param {Record<string, string>} cells
+ * @returns {Api.Recipient}
+ */
+function recipient({
+  email,
+  name,
+  header_to: headerTo,
+  tags,
+  return_path: returnPath,
+  metadata,
+  substitution_data: data,
+  options,
+  ...others
+}) {
   const problem = addressProblem(email);
   if (problem) throw new Error(problem);
+  /** @type {Api.Recipient & Record<string, any>} */
   const result = { address: { email } };
   if (name) result.address.name = name;
   if (headerTo) result.address.header_to = headerTo;
-  if (tags) result.tags = tags.startsWith("[") ? parsed("tags", tags, Array.isArray, "an array") : tags.split(/[|;,]/).map((each) => each.trim()).filter(Boolean);
+  if (tags)
+    result.tags = tags.startsWith("[")
+      ? parsed("tags", tags, Array.isArray, "an array")
+      : tags
+          .split(/[|;,]/)
+          .map((each) => each.trim())
+          .filter(Boolean);
   const objects = { metadata, substitution_data: data, options };
-  for (const field of OBJECTS) if (objects[field]) result[field] = parsed(field, objects[field], isObject, "an object");
+  for (const field of OBJECTS)
+    if (objects[field]) result[field] = parsed(field, objects[field], isObject, "an object");
   const columns = name ? { name, ...others } : others;
-  if (Object.keys(columns).length) result.substitution_data = { ...columns, ...result.substitution_data };
+  if (Object.keys(columns).length)
+    result.substitution_data = { ...columns, ...result.substitution_data };
   if (returnPath) result.return_path = returnPath;
   return result;
 }

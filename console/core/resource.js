@@ -2,12 +2,20 @@
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
 import { subaccount } from "./session.js";
 
+/** @type {{data: any, error: any, loading: boolean}} */
+const LOADING = { data: undefined, error: null, loading: true };
+
 /**
  * Call `load(signal)` when the component appears and whenever `dependencies` or the subaccount
- * change. Returns `{data, error, loading, reload, set}`. While it loads again, `data` is the former.
+ * change. Returns `{data, error, loading, reload, set}`. While it loads again, `data` is the
+ * former.
+ * @template T
+ * @param {(signal: AbortSignal) => T | Promise<T>} load
+ * @param {unknown[]} [dependencies]
+ * @returns {Api.Resource<T>}
  */
 export function useResource(load, dependencies = []) {
-  const [state, setState] = useState({ data: undefined, error: null, loading: true });
+  const [state, setState] = useState(() => LOADING);
   const latest = useRef(load);
   const running = useRef(null);
   latest.current = load;
@@ -24,7 +32,10 @@ export function useResource(load, dependencies = []) {
       setState((former) => ({ data: former.data, error, loading: false }));
     }
   }, []);
-  const set = useCallback((change) => setState((former) => ({ ...former, data: change(former.data) })), []);
+  const set = useCallback(
+    (change) => setState((former) => ({ ...former, data: change(former.data) })),
+    [],
+  );
   useEffect(() => {
     reload();
     return () => running.current?.abort();
@@ -33,12 +44,12 @@ export function useResource(load, dependencies = []) {
 }
 
 /**
- * Return a function that adds the page at `state.next` to `state.rows`, up to `most` rows. `fetch(next)`
- * answers with `{rows, next}`. It is made here, since a function that lives on in a view keeps the
- * rows of the drawing that made it.
+ * Return a function that adds the page at `state.next` to `state.rows`, up to `most` rows.
+ * `fetch(next)` answers with `{rows, next}`. It is made here, since a function that lives on in a
+ * view keeps the rows of the drawing that made it.
  */
 export function useMore(state, setState, fetch, most) {
-  const latest = useRef({});
+  const latest = useRef({ state, fetch });
   latest.current = { state, fetch };
   return useNext(latest, state.next, setState, most);
 }
@@ -65,7 +76,9 @@ export function useInterval(work, seconds) {
   latest.current = work;
   useEffect(() => {
     if (!seconds) return undefined;
-    const timer = setInterval(() => { if (!document.hidden) latest.current(); }, seconds * 1000);
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current();
+    }, seconds * 1000);
     return () => clearInterval(timer);
   }, [seconds]);
 }

@@ -5,7 +5,9 @@ import { signal } from "../vendor/preact.js";
 /** `path`: the decoded segments; `query`: the parameters as an object of texts. */
 export const route = signal(read());
 
-window.addEventListener("hashchange", () => { route.value = read(); });
+window.addEventListener("hashchange", () => {
+  route.value = read();
+});
 
 function read() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
@@ -18,8 +20,12 @@ function read() {
 /** The `href` of a view. */
 export function href(path, query) {
   const segments = (Array.isArray(path) ? path : [path]).map(encodeURIComponent).join("/");
-  const filled = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
-  const text = new URLSearchParams(filled.map(([name, value]) => [name, value === true ? "1" : String(value)])).toString();
+  const filled = Object.entries(query ?? {}).filter(
+    ([, value]) => value !== undefined && value !== null && value !== "" && value !== false,
+  );
+  const text = new URLSearchParams(
+    filled.map(([name, value]) => [name, value === true ? "1" : String(value)]),
+  ).toString();
   return `#/${segments}${text ? `?${text}` : ""}`;
 }
 

@@ -8,23 +8,35 @@ export const local = signal(null);
 /** The account of the key, or null where the key may not read it. */
 export const account = signal(null);
 /** The subaccounts to switch between; empty for keys that may not list them. */
-export const subaccounts = signal([]);
+export const subaccounts = signal(/** @type {Api.Row<"api/v1/subaccounts">[]} */ ([]));
 /** The subaccount that the key belongs to; empty for a key of the account. */
 export const ownSubaccount = signal("");
-/** The grants of the key; null while they are unknown, and if they cannot be learned: everything is offered then. */
+/**
+ * The grants of the key; null while they are unknown, and if they cannot be learned: everything is
+ * offered then.
+ */
 export const grants = signal(null);
-/** Whether it was tried to learn the grants; pages wait for it, so that none asks for what it may not read. */
+/**
+ * Whether it was tried to learn the grants; pages wait for it, so that none asks for what it may
+ * not read.
+ */
 export const discovered = signal(false);
 export const version = signal("");
 
 /** Whether the key may do what needs `grant`; of several, one is enough. */
-export const may = (grant) => !grant || grants.value === null || [grant].flat().some((each) => grants.value.has(each));
+export const may = (grant) =>
+  !grant || grants.value === null || [grant].flat().some((each) => grants.value.has(each));
 
-/** The subaccount whose data are shown: the key's own, or the one that requests act for; empty for all. */
+/**
+ * The subaccount whose data are shown: the key's own, or the one that requests act for; empty for
+ * all.
+ */
 export const shownSubaccount = () => ownSubaccount.value || subaccount.value;
 /** The same as a filter of events and metrics, which take it as a parameter. */
-export const ofSubaccount = () => (shownSubaccount() === "" ? {} : { subaccounts: shownSubaccount() });
-export const subaccountName = (id) => subaccounts.value.find((each) => each.id === id)?.name ?? `Subaccount ${id}`;
+export const ofSubaccount = () =>
+  shownSubaccount() === "" ? {} : { subaccounts: shownSubaccount() };
+export const subaccountName = (id) =>
+  subaccounts.value.find((each) => each.id === id)?.name ?? `Subaccount ${id}`;
 
 export async function discover() {
   const { stage, version: text } = await get("console/service.json");
@@ -32,7 +44,11 @@ export async function discover() {
   local.value = stage === "local";
 }
 
-const read = (path) => get(path, undefined, { headers: { "X-SVC-SUBACCOUNT": null } }).then(({ results }) => results, () => null);
+const read = (path) =>
+  get(path, undefined, { headers: { "X-SVC-SUBACCOUNT": null } }).then(
+    ({ results }) => results,
+    () => null,
+  );
 
 effect(() => {
   if (!key.value) {

@@ -7,12 +7,16 @@ const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "
 export function slugOf(name) {
   const letters = name.toLowerCase().replaceAll(/[ßæœøđłı]/g, (letter) => LETTERS[letter]);
   const plain = letters.normalize("NFKD").replaceAll(/\p{M}/gu, "");
-  return trimmed(plain.replaceAll(/[^a-z0-9_]+/g, "-")).slice(0, LONGEST).replace(/-$/, "");
+  return trimmed(plain.replaceAll(/[^a-z0-9_]+/g, "-"))
+    .slice(0, LONGEST)
+    .replace(/-$/, "");
 }
 
 const trimmed = (text) => text.replace(/^-/, "").replace(/-$/, "");
 
-/** The slug of a name, with a number where one of `ids` has it already; empty as that of `slugOf`. */
+/**
+ * The slug of a name, with a number where one of `ids` has it already; empty as that of `slugOf`.
+ */
 export function freeId(name, ids) {
   const slug = slugOf(name);
   const taken = new Set(ids);

@@ -6,7 +6,11 @@ import { subaccountName } from "./service.js";
 export const WEBHOOKS = "api/v1/webhooks";
 export const webhookPath = (id) => `${WEBHOOKS}/${encodeURIComponent(id)}`;
 
-export const AUTH = [["none", "None"], ["basic", "User name and password"], ["oauth2", "OAuth 2.0"]];
+export const AUTH = [
+  ["none", "None"],
+  ["basic", "User name and password"],
+  ["oauth2", "OAuth 2.0"],
+];
 export const MOST_HEADERS = 5;
 export const MOST_EXCEPTIONS = 10;
 /** The source of a webhook that gets the events of the account and of all subaccounts. */
@@ -36,23 +40,36 @@ export const fieldsOf = (webhook) => ({
 });
 
 /** The ids in a text. What is no number stays a text: the API says what is wrong with it. */
-export const idsOf = (text) => text.split(/[\s,]+/).filter(Boolean).map((each) => (/^\d+$/.test(each) ? Number(each) : each));
+export const idsOf = (text) =>
+  text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((each) => (/^\d+$/.test(each) ? Number(each) : each));
 
 /** How many bytes the API counts of custom headers. */
 export const sizeOf = (headers) => new TextEncoder().encode(headers.flat().join("")).length;
 
 /** The body of POST or PUT; throws FieldError. */
 export function bodyOf(fields, webhook) {
-  const body = { name: fields.name, target: fields.target, events: [...fields.events], active: fields.active, auth_type: fields.auth_type };
-  if (fields.auth_type === "basic") body.auth_credentials = { username: fields.username, password: fields.password };
-  if (fields.auth_type === "oauth2") body.auth_request_details = { url: fields.url, body: parsed(fields.body) };
+  const body = {
+    name: fields.name,
+    target: fields.target,
+    events: [...fields.events],
+    active: fields.active,
+    auth_type: fields.auth_type,
+  };
+  if (fields.auth_type === "basic")
+    body.auth_credentials = { username: fields.username, password: fields.password };
+  if (fields.auth_type === "oauth2")
+    body.auth_request_details = { url: fields.url, body: parsed(fields.body) };
   const headers = headersOf(fields.custom_headers);
   if (webhook || Object.keys(headers).length) body.custom_headers = headers;
   if (webhook?.auth_token || fields.auth_token) body.auth_token = fields.auth_token;
   const source = Number(fields.subaccount_id);
   if (webhook && source !== webhook.subaccount_id) body.subaccount_id = source;
   const exceptions = idsOf(fields.exception_subaccounts);
-  if (source === EVERYBODY && (webhook || exceptions.length)) body.exception_subaccounts = exceptions;
+  if (source === EVERYBODY && (webhook || exceptions.length))
+    body.exception_subaccounts = exceptions;
   return body;
 }
 
@@ -68,9 +85,11 @@ export class FieldError extends Error {
 export function faultsOf(error) {
   if (error instanceof FieldError) return { [error.field]: error.message };
   if (!(error instanceof ApiError)) return {};
+  /** @type {Record<string, string>} */
   const faults = {};
   for (const each of error.errors) {
-    if (each.param) faults[each.param] ??= inWords({ message: each.message.replace(`${each.param}: `, "") });
+    if (each.param)
+      faults[each.param] ??= inWords({ message: each.message.replace(`${each.param}: `, "") });
     else if (each.response) faults[/tokens/.test(each.message) ? "url" : "target"] = failed(each);
   }
   // The API names the object when it is absent, and else the field inside
@@ -86,10 +105,12 @@ function failed({ message, description, response }) {
 }
 
 function headersOf(rows) {
+  /** @type {Record<string, string>} */
   const headers = {};
   for (const [name, value] of rows.filter((each) => each.some((text) => text.trim()))) {
     if (!name.trim()) throw new FieldError("custom_headers", "Each header needs a name.");
-    if (name.trim() in headers) throw new FieldError("custom_headers", `${name.trim()} is there twice.`);
+    if (name.trim() in headers)
+      throw new FieldError("custom_headers", `${name.trim()} is there twice.`);
     headers[name.trim()] = value;
   }
   return headers;

@@ -18,36 +18,180 @@ const SHOWN = 100;
 export function ListView({ id, version, onChange }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
   const resource = useResource((signal) => get(path, undefined, { signal }), [id, version]);
-  const recipients = useResource(async (signal) => (await get(path, { show_recipients: true }, { signal })).results.recipients.map(toRow), [id, version]);
+  const recipients = useResource(
+    async (signal) =>
+      (await get(path, { show_recipients: true }, { signal })).results.recipients.map(toRow),
+    [id, version],
+  );
   const [form, setForm] = useState("");
   const close = (options) => go(["audience", "lists"], route.value.query, options);
-  const destroy = async (list) => {
-    if (!(await confirm({ title: `Delete ${list.name}?`, text: `The list and its ${plural(list.total_accepted_recipients, "recipient")} are deleted for good.`, typed: list.name }))) return;
-    if (await attempt(() => remove(path), "Deleted")) { close({ replace: true }); onChange(); }
-  };
+  const destroy = deleteAction(path, close, onChange);
   const list = resource.data?.results;
-  return html`<header class="pane-head"><${IconButton} icon="arrow-left" label="Back to the lists" kind="ghost small pane-back" onClick=${() => close()} />
-      <h2 class="grow clip">${list?.name ?? id}</h2><${CurlButton} path=${path} query=${{ show_recipients: true }} /><${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => close()} /></header>
-    <div class="pane-body"><div class="pane-content"><${Loaded} resource=${resource}>${({ results }) => html`<div class="stack">
-      <div class="row wraps"><${Button} kind="small" icon="upload" onClick=${() => setForm("recipients")}>Replace recipients<//>
-        <${Button} kind="small" icon="download" disabled=${!recipients.data} onClick=${() => save(`${id}.csv`, toCsv(FIELDS, recipients.data), "text/csv")}>Save as CSV<//>
-        <${Button} kind="small" icon="pencil" onClick=${() => setForm("fields")}>Change name<//>
-        <${Button} kind="small danger" icon="trash-2" onClick=${() => destroy(results)}>Delete list<//></div>
-      <dl class="facts"><dt>Id</dt><dd><${Copyable} text=${results.id} /></dd><dt>Recipients</dt><dd class="num">${number(results.total_accepted_recipients)}</dd>
-        ${results.description && html`<dt>Description</dt><dd>${results.description}</dd>`}</dl>
-      <${Loaded} resource=${recipients}>${(rows) => html`<${Recipients} rows=${rows} />`}<//>
-      ${form && html`<${ListForm} key=${form} list=${results} fields=${form === "fields"} onClose=${() => setForm("")} onSaved=${onChange} />`}</div>`}<//></div></div>`;
+  return html`
+    <${Head} list=${list} id=${id} path=${path} close=${close} />
+    <div class="pane-body">
+      <div class="pane-content">
+        <${Loaded} resource=${resource}>
+          ${({ results }) => html`
+            <div class="stack">
+              <${Actions}
+                recipients=${recipients}
+                setForm=${setForm}
+                id=${id}
+                destroy=${destroy}
+                results=${results}
+              />
+              <dl class="facts">
+                <dt>Id</dt>
+                <dd><${Copyable} text=${results.id} /></dd>
+                <dt>Recipients</dt>
+                <dd class="num">${number(results.total_accepted_recipients)}</dd>
+                ${results.description && html`<dt>Description</dt><dd>${results.description}</dd>`}
+              </dl>
+              <${Loaded} resource=${recipients}>
+                ${(rows) => html`<${Recipients} rows=${rows} />`}
+              <//>
+              ${
+                form &&
+                html`
+                  <${ListForm}
+                    key=${form}
+                    list=${results}
+                    fields=${form === "fields"}
+                    onClose=${() => setForm("")}
+                    onSaved=${onChange}
+                  />
+                `
+              }
+            </div>
+          `}
+        <//>
+      </div>
+    </div>
+  `;
+}
+
+function deleteAction(path, close, onChange) {
+  return async (list) => {
+    if (
+      !(await confirm({
+        title: `Delete ${list.name}?`,
+        text:
+          `The list and its ${plural(list.total_accepted_recipients, "recipient")} are ` +
+          `deleted for good.`,
+        typed: list.name,
+      }))
+    )
+      return;
+    if (await attempt(() => remove(path), "Deleted")) {
+      close({ replace: true });
+      onChange();
+    }
+  };
+}
+
+function Actions({ recipients, setForm, id, destroy, results }) {
+  return html`
+    <div class="row wraps">
+      <${Button} kind="small" icon="upload" onClick=${() => setForm("recipients")}>
+        Replace recipients
+      <//>
+      <${Button}
+        kind="small"
+        icon="download"
+        disabled=${!recipients.data}
+        onClick=${() => save(`${id}.csv`, toCsv(FIELDS, recipients.data), "text/csv")}
+      >
+        Save as CSV
+      <//>
+      <${Button} kind="small" icon="pencil" onClick=${() => setForm("fields")}>
+        Change name
+      <//>
+      <${Button} kind="small danger" icon="trash-2" onClick=${() => destroy(results)}>
+        Delete list
+      <//>
+    </div>
+  `;
+}
+
+function Head({ list, id, path, close }) {
+  return html`
+    <header class="pane-head">
+      <${IconButton}
+        icon="arrow-left"
+        label="Back to the lists"
+        kind="ghost small pane-back"
+        onClick=${() => close()}
+      />
+      <h2 class="grow clip">${list?.name ?? id}</h2>
+      <${CurlButton} path=${path} query=${{ show_recipients: true }} />
+      <${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => close()} />
+    </header>
+  `;
 }
 
 function Recipients({ rows }) {
   const [text, setText] = useState("");
   const needle = text.toLowerCase();
-  const matching = rows.filter((each) => `${each.email} ${each.name ?? ""}`.toLowerCase().includes(needle));
-  return html`<section class="stack small" aria-label="Recipients"><h3>Recipients</h3>
-    ${rows.length > 10 && html`<${SearchField} label="Search recipients" shortcut=${false} value=${text} onInput=${setText} />`}
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Recipients of the list"><table class="table"><thead><tr><th>Address</th><th>Data</th></tr></thead>
-      <tbody>${matching.slice(0, SHOWN).map((each, index) => html`<tr key=${index}><td class="wrap"><div>${each.email}</div>${each.name && html`<div class="soft">${each.name}</div>`}</td>
-        <td class="wrap">${(each.tags ?? []).map((tag) => html`<${Badge}>${tag}<//> `)}${Object.entries({ ...each.metadata, ...each.substitution_data }).map(([name, value]) => html`<div><span class="soft">${name}:</span> ${typeof value === "string" ? value : JSON.stringify(value)}</div>`)}</td></tr>`)}</tbody></table></div>
-    ${matching.length > SHOWN && html`<p class="soft">The first ${SHOWN} of ${number(matching.length)}. The CSV file has all.</p>`}
-    ${!matching.length && html`<p class="soft">No recipient matches.</p>`}</section>`;
+  const matching = rows.filter((each) =>
+    `${each.email} ${each.name ?? ""}`.toLowerCase().includes(needle),
+  );
+  return html`
+    <section class="stack small" aria-label="Recipients">
+      <h3>Recipients</h3>
+      ${
+        rows.length > 10 &&
+        html`
+          <${SearchField}
+            label="Search recipients"
+            shortcut=${false}
+            value=${text}
+            onInput=${setText}
+          />
+        `
+      }
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Recipients of the list">
+        <table class="table">
+          <thead><tr><th>Address</th><th>Data</th></tr></thead>
+          <tbody>
+            ${matching
+              .slice(0, SHOWN)
+              .map((each, index) => html`<${RecipientRow} key=${index} recipient=${each} />`)}
+          </tbody>
+        </table>
+      </div>
+      ${
+        matching.length > SHOWN &&
+        html`
+          <p class="soft">
+            The first ${SHOWN} of ${number(matching.length)}. The CSV file has all.
+          </p>
+        `
+      }
+      ${!matching.length && html`<p class="soft">No recipient matches.</p>`}
+    </section>
+  `;
+}
+
+function RecipientRow({ recipient }) {
+  return html`
+    <tr>
+      <td class="wrap">
+        <div>${recipient.email}</div>
+        ${recipient.name && html`<div class="soft">${recipient.name}</div>`}
+      </td>
+      <td class="wrap">
+        ${(recipient.tags ?? []).map((tag) => html`<${Badge}>${tag}<//> `)}
+        ${Object.entries({ ...recipient.metadata, ...recipient.substitution_data }).map(
+          ([name, value]) => html`
+            <div>
+              <span class="soft">${name}:</span>
+              ${" "}
+              ${typeof value === "string" ? value : JSON.stringify(value)}
+            </div>
+          `,
+        )}
+      </td>
+    </tr>
+  `;
 }

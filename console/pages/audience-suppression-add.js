@@ -21,9 +21,52 @@ export function AddDialog({ onClose, onSaved }) {
     onSaved();
     go(["audience", "suppressions", recipient.trim().toLowerCase()]);
   };
-  return html`<${Dialog} title="Add to the suppression list" submit="Add" disabled=${!recipient.trim()} onClose=${onClose} onSubmit=${save}>
-    <${TextField} label="Recipient" type="email" placeholder="anna@example.com" value=${recipient} onInput=${setRecipient} spellcheck="false" autocapitalize="none" />
-    <${SelectField} label="Type" hint=${EFFECTS[type]} value=${type} options=${Object.entries(TYPES)} onChange=${setType} />
-    ${type !== "open_tracking" && html`<${TextField} label="Mailing list" optional hint="Its List-ID. Empty: mail of every list." placeholder="news.example.com" value=${list} onInput=${setList} spellcheck="false" />`}
-    <${TextField} label="Description" optional placeholder="Asked for it by phone" value=${description} onInput=${setDescription} /><//>`;
+  return html`
+    <${Dialog}
+      title="Add to the suppression list"
+      submit="Add"
+      disabled=${!recipient.trim()}
+      onClose=${onClose}
+      onSubmit=${save}
+    >
+      <${TextField}
+        label="Recipient"
+        type="email"
+        placeholder="anna@example.com"
+        value=${recipient}
+        onInput=${setRecipient}
+        spellcheck="false"
+        autocapitalize="none"
+      />
+      <${SelectField}
+        label="Type"
+        hint=${EFFECTS[type]}
+        value=${type}
+        options=${Object.entries(TYPES)}
+        onChange=${setType}
+      />
+      ${type !== "open_tracking" && html`<${MailingListField} list=${list} setList=${setList} />`}
+      <${TextField}
+        label="Description"
+        optional
+        placeholder="Asked for it by phone"
+        value=${description}
+        onInput=${setDescription}
+      />
+    <//>
+  `;
+}
+
+function MailingListField({ list, setList }) {
+  return html`
+    <${TextField}
+      label="Mailing list"
+      optional
+      hint="Its List-ID. Empty: mail of every list."
+      placeholder="news.example.com"
+      value=${list}
+      onInput=${setList}
+      spellcheck="false"
+    />
+  `;
 }

@@ -19,7 +19,79 @@ export function ImportDialog({ onClose, onSaved }) {
   const [report, setReport] = useState(null);
   const abort = useRef(new AbortController());
   const read = readEntries(text, { type, list: list.trim() });
-  const run = async () => {
+  const run = importAction({ read, setDone, setReport, abort, onSaved });
+  const close = () => {
+    abort.current.abort();
+    onClose();
+  };
+  if (report) {
+    return html`<${ImportReport} onClose=${onClose} report=${report} />`;
+  }
+  return html`
+    <${Dialog}
+      key="form"
+      wide
+      title="Import into the suppression list"
+      submit="Import"
+      disabled=${!read.entries.length}
+      onClose=${close}
+      onSubmit=${run}
+    >
+      <${TextField}
+        label="Recipients"
+        multiline
+        class="mono"
+        rows="6"
+        value=${text}
+        onInput=${setText}
+        spellcheck="false"
+        placeholder=${
+          "recipient,type,description,list_id\nanna@example.com,non_transactional,Unsubscribed " +
+          "elsewhere,"
+        }
+        hint="One address a line, or CSV with a heading: recipient, type, description, list_id."
+      />
+      <div class="row wraps">
+        <${FileButton} label="Choose a CSV file" onText=${setText} />
+        ${
+          text &&
+          html`
+            <span class="soft" role="status">
+              ${plural(read.entries.length, "entry", "entries")}
+            </span>
+          `
+        }
+      </div>
+      <${Defaults} type=${type} setType=${setType} list=${list} setList=${setList} />
+      <${BadRows} rows=${read.bad} />
+      ${done >= 0 && html`<${Progress} label="Stored" done=${done} total=${read.entries.length} />`}
+    <//>
+  `;
+}
+
+/** What holds for rows that do not say it. */
+function Defaults({ type, setType, list, setList }) {
+  return html`
+    <div class="form-grid">
+      <${SelectField}
+        label="Type of rows without one"
+        value=${type}
+        options=${Object.entries(TYPES)}
+        onChange=${setType}
+      />
+      <${TextField}
+        label="Mailing list of rows without one"
+        optional
+        value=${list}
+        onInput=${setList}
+        spellcheck="false"
+      />
+    </div>
+  `;
+}
+
+function importAction({ read, setDone, setReport, abort, onSaved }) {
+  return async () => {
     const rows = read.entries.map((entry, index) => ({ entry, line: read.lines[index] }));
     const result = { stored: 0, bad: [...read.bad], notes: [] };
     setDone(0);
@@ -38,20 +110,28 @@ export function ImportDialog({ onClose, onSaved }) {
     setReport(result);
     return false;
   };
-  const close = () => { abort.current.abort(); onClose(); };
-  if (report) {
-    return html`<${Dialog} key="report" wide title="Import" onClose=${onClose} foot=${html`<div class="dialog-foot"><${Button} kind="primary" onClick=${onClose}>Done<//></div>`}>
-      <${Notice} tone="good" icon="circle-check">${plural(report.stored, "entry", "entries")} stored<//>
-      ${report.notes.map((each) => html`<${Notice} key=${each} tone="warn" icon="alert-triangle">${each}<//>`)}<${BadRows} rows=${report.bad} /><//>`;
-  }
-  return html`<${Dialog} key="form" wide title="Import into the suppression list" submit="Import" disabled=${!read.entries.length} onClose=${close} onSubmit=${run}>
-    <${TextField} label="Recipients" multiline class="mono" rows="6" value=${text} onInput=${setText} spellcheck="false" placeholder=${"recipient,type,description,list_id\nanna@example.com,non_transactional,Unsubscribed elsewhere,"}
-      hint="One address a line, or CSV with a heading: recipient, type, description, list_id." />
-    <div class="row wraps"><${FileButton} label="Choose a CSV file" onText=${setText} />${text && html`<span class="soft" role="status">${plural(read.entries.length, "entry", "entries")}</span>`}</div>
-    <div class="form-grid"><${SelectField} label="Type of rows without one" value=${type} options=${Object.entries(TYPES)} onChange=${setType} />
-      <${TextField} label="Mailing list of rows without one" optional value=${list} onInput=${setList} spellcheck="false" /></div>
-    <${BadRows} rows=${read.bad} />
-    ${done >= 0 && html`<${Progress} label="Stored" done=${done} total=${read.entries.length} />`}<//>`;
+}
+
+function ImportReport({ onClose, report }) {
+  return html`
+    <${Dialog}
+      key="report"
+      wide
+      title="Import"
+      onClose=${onClose}
+      foot=${html`
+        <div class="dialog-foot"><${Button} kind="primary" onClick=${onClose}>Done<//></div>
+      `}
+    >
+      <${Notice} tone="good" icon="circle-check">
+        ${plural(report.stored, "entry", "entries")} stored
+      <//>
+      ${report.notes.map(
+        (each) => html`<${Notice} key=${each} tone="warn" icon="alert-triangle">${each}<//>`,
+      )}
+      <${BadRows} rows=${report.bad} />
+    <//>
+  `;
 }
 
 /** Store rows with as few requests as the bad ones among them allow: a batch with one is halved. */

@@ -20,17 +20,51 @@ export default function Audience() {
   const { path } = route.value;
   const [version, setVersion] = useState(0);
   // Recipient lists belong to the account: subaccounts have none
-  const tabs = TABS.filter(([id, , , , grant]) => may(grant) && (id !== "lists" || ["", "0"].includes(subaccount.value)));
+  const tabs = TABS.filter(
+    ([id, , , , grant]) => may(grant) && (id !== "lists" || ["", "0"].includes(subaccount.value)),
+  );
   const [current, name, View, Detail] = tabs.find(([id]) => id === path[1]) ?? tabs[0] ?? [];
   if (!current) {
-    return html`<div class="page"><${PageHead} title="Audience" /><${Empty} icon="key" title="This key may not see the audience">A key needs the grant for recipient lists or for suppression lists.<//></div>`;
+    return html`
+      <div class="page">
+        <${PageHead} title="Audience" />
+        <${Empty} icon="key" title="This key may not see the audience">
+          A key needs the grant for recipient lists or for suppression lists.
+        <//>
+      </div>
+    `;
   }
   const selected = path[1] === current ? path[2] : undefined;
   const changed = () => setVersion((former) => former + 1);
-  return html`<div class="page full"><h1 class="visually-hidden">Audience</h1><div class="panes ${selected ? "open" : "alone"}">
-    <section class="pane" aria-label=${name}><header class="pane-head"><span class="pane-title" aria-hidden="true">Audience</span></header>
-      <div class="card-tabs"><${Tabs} label="Audience" tabs=${tabs.map(([id, text]) => [id, text])} current=${current} onChange=${(id) => go(["audience", id])} /></div>
-      <${TabPanel} current=${current} class="pane-panel"><${View} key=${current} selected=${selected} version=${version} onChange=${changed} /><//></section>
-    ${selected && html`<section class="pane" aria-label="Details"><${Detail} key=${selected} id=${selected} version=${version} onChange=${changed} /></section>`}
-  </div></div>`;
+  return html`
+    <div class="page full">
+      <h1 class="visually-hidden">Audience</h1>
+      <div class="panes ${selected ? "open" : "alone"}">
+        <section class="pane" aria-label=${name}>
+          <header class="pane-head">
+            <span class="pane-title" aria-hidden="true">Audience</span>
+          </header>
+          <div class="card-tabs">
+            <${Tabs}
+              label="Audience"
+              tabs=${tabs.map(([id, text]) => [id, text])}
+              current=${current}
+              onChange=${(id) => go(["audience", id])}
+            />
+          </div>
+          <${TabPanel} current=${current} class="pane-panel">
+            <${View} key=${current} selected=${selected} version=${version} onChange=${changed} />
+          <//>
+        </section>
+        ${
+          selected &&
+          html`
+            <section class="pane" aria-label="Details">
+              <${Detail} key=${selected} id=${selected} version=${version} onChange=${changed} />
+            </section>
+          `
+        }
+      </div>
+    </div>
+  `;
 }

@@ -14,6 +14,15 @@ const BEHAVIOURS = [
 ];
 
 export function Behaviours() {
-  return html`<p class="soft">What becomes of a message depends on the part before the @ of the recipient. A tag may follow, such as <code>defer+1@inbox.test</code>.</p>
-    <dl class="facts behaviours">${BEHAVIOURS.map(([part, text]) => html`<dt key=${part}><code>${part}</code></dt><dd>${text}</dd>`)}</dl>`;
+  return html`
+    <p class="soft">
+      What becomes of a message depends on the part before the @ of the recipient. A tag may follow,
+      such as <code>defer+1@inbox.test</code>.
+    </p>
+    <dl class="facts behaviours">
+      ${BEHAVIOURS.map(
+        ([part, text]) => html`<dt key=${part}><code>${part}</code></dt><dd>${text}</dd>`,
+      )}
+    </dl>
+  `;
 }

@@ -18,7 +18,67 @@ export function AddDomain({ kind, onClose }) {
   const [tracking, setTracking] = useState("");
   const [key, setKey] = useState(NEW_KEY);
   const { path, name } = KINDS[kind];
-  const sending = () => {
+  const sending = sendingBody(key, tracking, shared);
+  const save = async () => {
+    const { results } = await post(path, {
+      domain: domain.trim(),
+      ...(kind === "sending" ? sending() : { secure }),
+    });
+    go(["domains", kind, results.domain]);
+  };
+  return html`
+    <${Dialog}
+      title="Add ${name}"
+      submit="Add"
+      disabled=${!domain.trim() || !isComplete(key)}
+      onClose=${onClose}
+      onSubmit=${save}
+    >
+      <${TextField}
+        label="Domain"
+        placeholder=${kind === "sending" ? "mail.example.com" : "click.example.com"}
+        value=${domain}
+        onInput=${setDomain}
+        spellcheck="false"
+        autocapitalize="none"
+      />
+      ${
+        kind === "tracking"
+          ? html`
+            <${CheckField}
+              label="Links begin with https"
+              hint="A server with a certificate for this domain must stand before the service."
+              checked=${secure}
+              onChange=${setSecure}
+            />
+          `
+          : html`
+            <${TrackingDomain} value=${tracking} onChange=${setTracking} />
+            <${CheckField}
+              label="Subaccounts may send from it"
+              checked=${shared}
+              onChange=${setShared}
+            />
+            <${KeyDetails} dkim=${key} onChange=${setKey} />
+          `
+      }
+    <//>
+  `;
+}
+
+function KeyDetails({ dkim, onChange }) {
+  return html`
+    <details>
+      <summary>DKIM key</summary>
+      <div class="stack pane-note">
+        <${KeyFields} value=${dkim} onChange=${onChange} sources=${[NO_KEY]} />
+      </div>
+    </details>
+  `;
+}
+
+function sendingBody(key, tracking, shared) {
+  return () => {
     const dkim = keyBody(key);
     return {
       ...(key.source === "none" ? { generate_dkim: false } : {}),
@@ -28,22 +88,29 @@ export function AddDomain({ kind, onClose }) {
       ...(shared ? { shared_with_subaccounts: true } : {}),
     };
   };
-  const save = async () => {
-    const { results } = await post(path, { domain: domain.trim(), ...(kind === "sending" ? sending() : { secure }) });
-    go(["domains", kind, results.domain]);
-  };
-  return html`<${Dialog} title="Add ${name}" submit="Add" disabled=${!domain.trim() || !isComplete(key)} onClose=${onClose} onSubmit=${save}>
-    <${TextField} label="Domain" placeholder=${kind === "sending" ? "mail.example.com" : "click.example.com"} value=${domain} onInput=${setDomain} spellcheck="false" autocapitalize="none" />
-    ${kind === "tracking" ? html`<${CheckField} label="Links begin with https" hint="A server with a certificate for this domain must stand before the service." checked=${secure} onChange=${setSecure} />` : html`
-      <${TrackingDomain} value=${tracking} onChange=${setTracking} />
-      <${CheckField} label="Subaccounts may send from it" checked=${shared} onChange=${setShared} />
-      <details><summary>DKIM key</summary><div class="stack pane-note"><${KeyFields} value=${key} onChange=${setKey} sources=${[NO_KEY]} /></div></details>`}<//>`;
 }
 
-/** The domain that tracked links of a sending domain lead through; only verified ones can be chosen. */
+/**
+ * The domain that tracked links of a sending domain lead through; only verified ones can be chosen.
+ */
 export function TrackingDomain({ value, onChange, ...rest }) {
-  const { data } = useResource((signal) => (may("tracking_domains/view") ? get(KINDS.tracking.path, undefined, { signal }) : { results: [] }));
-  const names = (data?.results ?? []).filter((each) => each.status.verified).map((each) => each.domain);
+  const { data } = useResource((signal) =>
+    may("tracking_domains/view")
+      ? get(KINDS.tracking.path, undefined, { signal })
+      : { results: [] },
+  );
+  const names = (data?.results ?? [])
+    .filter((each) => each.status.verified)
+    .map((each) => each.domain);
   const options = [...new Set(value ? [value, ...names] : names)].map((each) => [each, each]);
-  return html`<${SelectField} label="Tracking domain" value=${value} onChange=${onChange} options=${[["", "The default one"], ...options]} hint="Tracked links and pixels of its mail lead through it. It must be verified." ...${rest} />`;
+  return html`
+    <${SelectField}
+      label="Tracking domain"
+      value=${value}
+      onChange=${onChange}
+      options=${[["", "The default one"], ...options]}
+      hint="Tracked links and pixels of its mail lead through it. It must be verified."
+      ...${rest}
+    />
+  `;
 }

@@ -3,20 +3,111 @@ import { html } from "../vendor/preact.js";
 import { PEM_HEAD } from "../core/key-pair.js";
 import { SelectField, TextField } from "../parts/controls.js";
 
-export const NEW_KEY = { source: "generate", bits: "2048", private: "", selector: "", signing_domain: "", headers: "" };
-const SOURCES = [["generate", "The service makes one"], ["own", "I have one"]];
-const BITS = [["2048", "2048 bits, what hosts expect"], ["1024", "1024 bits, for DNS that takes no long records"], ["3072", "3072 bits"], ["4096", "4096 bits"]];
+export const NEW_KEY = {
+  source: "generate",
+  bits: "2048",
+  private: "",
+  selector: "",
+  signing_domain: "",
+  headers: "",
+};
+const SOURCES = [
+  ["generate", "The service makes one"],
+  ["own", "I have one"],
+];
+const BITS = [
+  ["2048", "2048 bits, what hosts expect"],
+  ["1024", "1024 bits, for DNS that takes no long records"],
+  ["3072", "3072 bits"],
+  ["4096", "4096 bits"],
+];
 
 /** `sources` adds ways to get a key, such as none; `former` is the key that is changed. */
 export function KeyFields({ value, onChange, sources = [], former }) {
   const field = (name) => (text) => onChange({ ...value, [name]: text });
-  const options = former ? [["keep", "Keep its key"], ["own", "Replace it by one that I have"]] : [...SOURCES, ...sources];
-  return html`<${SelectField} label="Key" value=${value.source} onChange=${field("source")} options=${options} />
-    ${value.source === "generate" && html`<${SelectField} label="Length" value=${value.bits} onChange=${field("bits")} options=${BITS} />`}
-    ${value.source === "own" && html`<${TextField} label="Private key" multiline class="mono" rows="5" spellcheck="false" autocomplete="off" placeholder=${PEM_HEAD} value=${value.private} onInput=${field("private")} hint="RSA, as PEM. It is stored encrypted and never shown." />`}
-    ${value.source !== "none" && html`<${TextField} label="Selector" optional spellcheck="false" autocapitalize="none" value=${value.selector} onInput=${field("selector")} hint="Names the key in the DNS: selector._domainkey. A new one for each key." />
-      <${TextField} label="Signing domain" optional spellcheck="false" autocapitalize="none" value=${value.signing_domain} onInput=${field("signing_domain")} hint="The domain itself, unless a parent signs for it." />
-      <${TextField} label="Signed headers" optional spellcheck="false" value=${value.headers} onInput=${field("headers")} hint="Names with colons between them, such as from:to:subject:date. Others that matter are signed as well." />`}`;
+  const options = former
+    ? [
+        ["keep", "Keep its key"],
+        ["own", "Replace it by one that I have"],
+      ]
+    : [...SOURCES, ...sources];
+  return html`
+    <${SelectField}
+      label="Key"
+      value=${value.source}
+      onChange=${field("source")}
+      options=${options}
+    />
+    ${
+      value.source === "generate" &&
+      html`
+        <${SelectField}
+          label="Length"
+          value=${value.bits}
+          onChange=${field("bits")}
+          options=${BITS}
+        />
+      `
+    }
+    ${value.source === "own" && html`<${PrivateKeyField} value=${value} field=${field} />`}
+    ${
+      value.source !== "none" &&
+      html`
+        <${TextField}
+          label="Selector"
+          optional
+          spellcheck="false"
+          autocapitalize="none"
+          value=${value.selector}
+          onInput=${field("selector")}
+          hint="Names the key in the DNS: selector._domainkey. A new one for each key."
+        />
+        <${TextField}
+          label="Signing domain"
+          optional
+          spellcheck="false"
+          autocapitalize="none"
+          value=${value.signing_domain}
+          onInput=${field("signing_domain")}
+          hint="The domain itself, unless a parent signs for it."
+        />
+        <${SignedHeadersField} value=${value} field=${field} />
+      `
+    }
+  `;
+}
+
+function SignedHeadersField({ value, field }) {
+  return html`
+    <${TextField}
+      label="Signed headers"
+      optional
+      spellcheck="false"
+      value=${value.headers}
+      onInput=${field("headers")}
+      hint=${
+        "Names with colons between them, such as from:to:subject:date. Others that " +
+        "matter are signed as well."
+      }
+    />
+  `;
+}
+
+function PrivateKeyField({ value, field }) {
+  return html`
+    <${TextField}
+      label="Private key"
+      multiline
+      class="mono"
+      rows="5"
+      spellcheck="false"
+      autocomplete="off"
+      placeholder=${PEM_HEAD}
+      value=${value.private}
+      onInput=${field("private")}
+      hint="RSA, as PEM. It is stored encrypted and never shown."
+    />
+  `;
 }
 
 /** Whether what is entered can be sent. */
@@ -24,6 +115,9 @@ export const isComplete = (value) => value.source !== "own" || Boolean(value.pri
 
 /** The `dkim` object of a request. */
 export function keyBody(value) {
-  const entries = [["private", value.source === "own" && value.private.trim()], ...["selector", "signing_domain", "headers"].map((name) => [name, value[name].trim()])];
+  const entries = [
+    ["private", value.source === "own" && value.private.trim()],
+    ...["selector", "signing_domain", "headers"].map((name) => [name, value[name].trim()]),
+  ];
   return Object.fromEntries(entries.filter(([, text]) => text));
 }

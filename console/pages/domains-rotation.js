@@ -3,7 +3,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { post, put, remove } from "../core/api.js";
 import { makePrivateKey, recordOf } from "../core/key-pair.js";
-import { Button, TextField } from "../parts/controls.js";
+import { TextField } from "../parts/controls.js";
 import { Dialog } from "../parts/dialog.js";
 import { Notice } from "../parts/feedback.js";
 import { publish, Record } from "./domains-records.js";
@@ -17,10 +17,117 @@ export function Rotation({ path, isLocal, onClose }) {
   const [fresh, setFresh] = useState(null);
   const [problem, setProblem] = useState("");
   const [isDone, setDone] = useState(false);
+  const { change, check, make } = stepsOf({ path, fresh, selector, setFresh, setProblem, setDone });
+  const isPublished = fresh?.key.dkim_status === "valid";
+  const { submit, send } = nextStep({ isDone, isPublished, change, fresh, check, make });
+  const step = isDone ? 3 : isPublished ? 2 : fresh ? 1 : 0;
+  return html`
+    <${Dialog}
+      title="Rotate the key"
+      submit=${submit}
+      wide
+      disabled=${!selector.trim()}
+      onClose=${onClose}
+      onSubmit=${send}
+    >
+      <p class="label">Step ${Math.min(step + 1, 3)} of 3: ${STEPS[Math.min(step, 2)]}</p>
+      ${
+        !fresh &&
+        html`
+          <p class="soft">
+            This browser makes the new key and hands it to the service. The present key signs until
+            the last step.
+          </p>
+          <${NewSelector} selector=${selector} setSelector=${setSelector} />
+        `
+      }
+      ${
+        fresh &&
+        !isPublished &&
+        html`
+          <p class="soft">
+            Publish this record beside the present one, and keep this dialog open: the private half
+            of the key is only here and in the service.
+          </p>
+          <${NewRecord} fresh=${fresh} problem=${problem} isLocal=${isLocal} check=${check} />
+        `
+      }
+      ${isPublished && !isDone && html`<${Published} />`}
+      ${isDone && html`<${Done} />`}
+    <//>
+  `;
+}
+
+/** The next step: its button, and what it does. */
+function nextStep({ isDone, isPublished, change, fresh, check, make }) {
+  const [submit, send] = isDone
+    ? ["Close", () => true]
+    : isPublished
+      ? ["Sign with the new key", change]
+      : fresh
+        ? ["Check the DNS", check]
+        : ["Make a new key", make];
+  return { submit, send };
+}
+
+function NewSelector({ selector, setSelector }) {
+  return html`
+    <${TextField}
+      label="Selector"
+      spellcheck="false"
+      autocapitalize="none"
+      value=${selector}
+      onInput=${setSelector}
+      hint="One that the domain has not used yet."
+    />
+  `;
+}
+
+function Done() {
+  return html`
+    <${Notice} tone="good" icon="circle-check">
+      The new key signs. Leave the old record in the DNS for a week, for mail that is still under
+      way; then remove it.
+    <//>
+  `;
+}
+
+function Published() {
+  return html`
+    <${Notice} tone="good" icon="circle-check">
+      The record is published. From the next step on the new key signs all mail that names no other
+      key.
+    <//>
+  `;
+}
+
+function NewRecord({ fresh, problem, isLocal, check }) {
+  return html`
+    <${Record}
+      bare
+      record=${recordOf(fresh.key)}
+      title="the new key"
+      problem=${problem}
+      onPublish=${
+        isLocal &&
+        (async (record) => {
+          if (await publish(record)) await check();
+        })
+      }
+    />
+  `;
+}
+
+/** What each step does; none of them closes the dialog. */
+function stepsOf({ path, fresh, selector, setFresh, setProblem, setDone }) {
   const own = () => `${path}/dkim-keys/${encodeURIComponent(fresh.key.id)}`;
   const make = async () => {
     const pem = await makePrivateKey();
-    const { results } = await post(`${path}/dkim-keys`, { id: `rotation-${selector.trim().replace(/[^A-Za-z0-9_-]/g, "-")}`.slice(0, 64), private: pem, selector: selector.trim() });
+    const { results } = await post(`${path}/dkim-keys`, {
+      id: `rotation-${selector.trim().replace(/[^A-Za-z0-9_-]/g, "-")}`.slice(0, 64),
+      private: pem,
+      selector: selector.trim(),
+    });
     setFresh({ key: results, pem });
     return false;
   };
@@ -38,15 +145,5 @@ export function Rotation({ path, isLocal, onClose }) {
     setDone(true);
     return false;
   };
-  const isPublished = fresh?.key.dkim_status === "valid";
-  const [submit, send] = isDone ? ["Close", () => true] : isPublished ? ["Sign with the new key", change] : fresh ? ["Check the DNS", check] : ["Make a new key", make];
-  const step = isDone ? 3 : isPublished ? 2 : fresh ? 1 : 0;
-  return html`<${Dialog} title="Rotate the key" submit=${submit} wide disabled=${!selector.trim()} onClose=${onClose} onSubmit=${send}>
-    <p class="label">Step ${Math.min(step + 1, 3)} of 3: ${STEPS[Math.min(step, 2)]}</p>
-    ${!fresh && html`<p class="soft">This browser makes the new key and hands it to the service. The present key signs until the last step.</p>
-      <${TextField} label="Selector" spellcheck="false" autocapitalize="none" value=${selector} onInput=${setSelector} hint="One that the domain has not used yet." />`}
-    ${fresh && !isPublished && html`<p class="soft">Publish this record beside the present one, and keep this dialog open: the private half of the key is only here and in the service.</p>
-      <${Record} bare record=${recordOf(fresh.key)} title="the new key" problem=${problem} onPublish=${isLocal && (async (record) => { if (await publish(record)) await check(); })} />`}
-    ${isPublished && !isDone && html`<${Notice} tone="good" icon="circle-check">The record is published. From the next step on the new key signs all mail that names no other key.<//>`}
-    ${isDone && html`<${Notice} tone="good" icon="circle-check">The new key signs. Leave the old record in the DNS for a week, for mail that is still under way; then remove it.<//>`}<//>`;
+  return { change, check, make };
 }

@@ -15,49 +15,231 @@ import { Keys } from "./domains-keys.js";
 import { publish, Record, Spf } from "./domains-records.js";
 import { Mailboxes, SendingSettings, TrackingSettings } from "./domains-settings.js";
 
-const PARTS = { sending: [["records", "Records"], ["keys", "Keys"], ["settings", "Settings"]], tracking: [["records", "Records"], ["settings", "Settings"]] };
+const PARTS = {
+  sending: [
+    ["records", "Records"],
+    ["keys", "Keys"],
+    ["settings", "Settings"],
+  ],
+  tracking: [
+    ["records", "Records"],
+    ["settings", "Settings"],
+  ],
+};
 
 export function DomainView({ kind, name }) {
   const { path: all, manage, verify } = KINDS[kind];
   const path = `${all}/${encodeURIComponent(name)}`;
   const domain = useResource((signal) => get(path, undefined, { signal }), [path]);
-  const records = useResource((signal) => get(`${path}/dns-records`, undefined, { signal }), [path]);
+  const records = useResource(
+    (signal) => get(`${path}/dns-records`, undefined, { signal }),
+    [path],
+  );
   const [problems, setProblems] = useState({});
   const [busy, setBusy] = useState(false);
   const parts = PARTS[kind];
-  const part = parts.some(([each]) => each === route.value.query.part) ? route.value.query.part : "records";
+  const part = parts.some(([each]) => each === route.value.query.part)
+    ? route.value.query.part
+    : "records";
   const reload = () => Promise.all([domain.reload(), records.reload()]);
+  const check = checkAction({ verify, records, setBusy, reload, path, setProblems, kind });
+  const destroy = deleteAction(name, kind, path);
+  const own = {
+    path,
+    domain: domain.data?.results,
+    isLocal: local.value,
+    manages: may(manage),
+    reload,
+  };
+  return html`
+    <div class="page">
+      <${Head}
+        name=${name}
+        kind=${kind}
+        path=${path}
+        own=${own}
+        busy=${busy}
+        check=${check}
+        destroy=${destroy}
+      />
+      <${Readiness} domain=${domain} kind=${kind} />
+      <${Tabs}
+        label="Parts of the domain"
+        current=${part}
+        onChange=${(each) => setQuery({ part: each === "records" ? "" : each })}
+        tabs=${parts}
+      />
+      <${Part}
+        part=${part}
+        kind=${kind}
+        name=${name}
+        records=${records}
+        problems=${problems}
+        check=${check}
+        own=${own}
+      />
+    </div>
+  `;
+}
+
+function Part({ part, kind, name, records, problems, check, own }) {
+  return html`
+    <${TabPanel} current=${part}>
+      ${
+        part === "records"
+          ? html`
+            <${Records}
+              kind=${kind}
+              name=${name}
+              records=${records}
+              problems=${problems}
+              check=${check}
+              ...${own}
+            />
+          `
+          : own.domain &&
+            (part === "keys"
+              ? html`<${Keys} ...${own} />`
+              : kind === "sending"
+                ? html`<${SendingSettings} ...${own} />`
+                : html`<${TrackingSettings} ...${own} />`)
+      }
+    <//>
+  `;
+}
+
+function Readiness({ domain, kind }) {
+  return html`
+    <${Loaded} resource=${domain}>
+      ${({ results }) => {
+        const [text, tone, icon] = readiness(kind, results.status);
+        return html`
+          <div class="row wraps">
+            <${Badge} tone=${tone} icon=${icon}>${text}<//>
+            ${
+              tone === "warn" &&
+              html`
+                <span class="soft">
+                  Publish the records below where the domain's DNS is managed, then verify.
+                </span>
+              `
+            }
+          </div>
+        `;
+      }}
+    <//>
+  `;
+}
+
+function Head({ name, kind, path, own, busy, check, destroy }) {
+  return html`
+    <${PageHead}
+      title=${withLetters(name)}
+      back=${["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })]}
+    >
+      <${CurlButton} path="${path}/dns-records" />
+      ${
+        own.manages &&
+        html`
+          <${Button} kind="primary" icon="refresh-cw" busy=${busy} onClick=${check}>Verify now<//>
+          <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
+        `
+      }
+    <//>
+  `;
+}
+
+function deleteAction(name, kind, path) {
+  return async () => {
+    if (
+      !(await confirm({
+        title: `Delete ${name}?`,
+        text:
+          kind === "sending"
+            ? "Nothing can be sent from it any more, and its keys are destroyed."
+            : "New mail uses another domain for its links. Links that were sent stop working.",
+        typed: name,
+      }))
+    )
+      return;
+    if (await attempt(() => remove(path), "Deleted"))
+      go(["domains"], { kind: kind === "sending" ? "" : kind });
+  };
+}
+
+function checkAction({ verify, records, setBusy, reload, path, setProblems, kind }) {
   // A check by MX is for accounts whose records name one
-  const checks = () => ({ ...verify, ...(records.data?.results.some((each) => each.purpose === "mx") ? { mx_verify: true } : {}) });
+  const checks = () => ({
+    ...verify,
+    ...(records.data?.results.some((each) => each.purpose === "mx") ? { mx_verify: true } : {}),
+  });
   const check = async () => {
     setBusy(true);
     await attempt(async () => {
       const { results } = await post(`${path}/verify`, checks());
-      setProblems(Object.fromEntries(Object.entries(results.dns ?? {}).filter(([key]) => key.endsWith("_error")).map(([key, text]) => [key.replace("_error", ""), text])));
-      toast(readiness(kind, results)[0] === "Ready" ? "The domain is ready" : "Checked: not everything is there yet", readiness(kind, results)[0] === "Ready" ? "good" : "bad");
+      setProblems(
+        Object.fromEntries(
+          Object.entries(results.dns ?? {})
+            .filter(([key]) => key.endsWith("_error"))
+            .map(([key, text]) => [key.replace("_error", ""), text]),
+        ),
+      );
+      toast(
+        readiness(kind, results)[0] === "Ready"
+          ? "The domain is ready"
+          : "Checked: not everything is there yet",
+        readiness(kind, results)[0] === "Ready" ? "good" : "bad",
+      );
     });
     await reload();
     setBusy(false);
   };
-  const destroy = async () => {
-    if (!(await confirm({ title: `Delete ${name}?`, text: kind === "sending" ? "Nothing can be sent from it any more, and its keys are destroyed." : "New mail uses another domain for its links. Links that were sent stop working.", typed: name }))) return;
-    if (await attempt(() => remove(path), "Deleted")) go(["domains"], { kind: kind === "sending" ? "" : kind });
-  };
-  const own = { path, domain: domain.data?.results, isLocal: local.value, manages: may(manage), reload };
-  return html`<div class="page"><${PageHead} title=${withLetters(name)} back=${["Domains", href(["domains"], { kind: kind === "sending" ? "" : kind })]}>
-      <${CurlButton} path="${path}/dns-records" />
-      ${own.manages && html`<${Button} kind="primary" icon="refresh-cw" busy=${busy} onClick=${check}>Verify now<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>`}<//>
-    <${Loaded} resource=${domain}>${({ results }) => { const [text, tone, icon] = readiness(kind, results.status); return html`<div class="row wraps"><${Badge} tone=${tone} icon=${icon}>${text}<//>
-      ${tone === "warn" && html`<span class="soft">Publish the records below where the domain's DNS is managed, then verify.</span>`}</div>`; }}<//>
-    <${Tabs} label="Parts of the domain" current=${part} onChange=${(each) => setQuery({ part: each === "records" ? "" : each })} tabs=${parts} />
-    <${TabPanel} current=${part}>${part === "records" ? html`<${Records} kind=${kind} name=${name} records=${records} problems=${problems} check=${check} ...${own} />`
-      : own.domain && (part === "keys" ? html`<${Keys} ...${own} />` : kind === "sending" ? html`<${SendingSettings} ...${own} />` : html`<${TrackingSettings} ...${own} />`)}<//>
-  </div>`;
+  return check;
 }
 
 function Records({ kind, name, path, domain, records, problems, isLocal, manages, check, reload }) {
-  const onPublish = isLocal && manages && (async (record) => { if (await publish(record)) await check(); });
-  return html`<${Loaded} resource=${records}>${({ results }) => html`<div class="stack">${results.map((record) => html`<${Record} key=${record.purpose} purpose=${kind === "tracking" ? "links" : record.purpose} record=${record} problem=${problems[record.purpose]} onPublish=${onPublish} />`)}
-    ${kind === "sending" && domain && html`<${Spf} status=${domain.status.spf_status} problem=${problems.spf} />
-      ${manages && !results.some((each) => each.purpose === "mx") && html`<${Mailboxes} name=${name} path=${path} status=${domain.status} reload=${reload} />`}`}</div>`}<//>`;
+  const onPublish =
+    isLocal &&
+    manages &&
+    (async (record) => {
+      if (await publish(record)) await check();
+    });
+  return html`
+    <${Loaded} resource=${records}>
+      ${({ results }) => html`
+        <div class="stack">
+          ${results.map(
+            (record) => html`
+              <${Record}
+                key=${record.purpose}
+                purpose=${kind === "tracking" ? "links" : record.purpose}
+                record=${record}
+                problem=${problems[record.purpose]}
+                onPublish=${onPublish}
+              />
+            `,
+          )}
+          ${
+            kind === "sending" &&
+            domain &&
+            html`
+              <${Spf} status=${domain.status.spf_status} problem=${problems.spf} />
+              ${
+                manages &&
+                !results.some((each) => each.purpose === "mx") &&
+                html`
+                  <${Mailboxes}
+                    name=${name}
+                    path=${path}
+                    status=${domain.status}
+                    reload=${reload}
+                  />
+                `
+              }
+            `
+          }
+        </div>
+      `}
+    <//>
+  `;
 }

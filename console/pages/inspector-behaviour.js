@@ -8,5 +8,7 @@ export const pathOf = (name) => `${PATH}/${encodeURIComponent(name)}`;
 export function behaviour({ status, delay, times }) {
   const often = times === null ? "" : `, ${times === 1 ? "once" : `${times} times`}`;
   if (delay) return [`${status} after ${delay} s${often}`, "warn", "clock"];
-  return status === 200 ? ["Answers 200", "good", "check"] : [`Answers ${status}${often}`, "bad", "circle-x"];
+  return status === 200
+    ? ["Answers 200", "good", "check"]
+    : [`Answers ${status}${often}`, "bad", "circle-x"];
 }

@@ -21,9 +21,35 @@ export async function pointWebhook(name, target) {
 }
 
 export function Webhooks({ target }) {
-  const resource = useResource((signal) => get(PATH, undefined, { signal }).then((answer) => answer.results.filter((each) => each.target === target)), [target]);
-  return html`<${Card} title="Webhooks that post here" flush><${Loaded} resource=${resource}>${(webhooks) => (webhooks.length ? html`<ul class="items" aria-label="Webhooks">${webhooks.map((each) => {
-    const [text, tone, icon] = health(each);
-    return html`<li key=${each.id}><a class="grow strong clip" href=${href(["webhooks", each.id])}>${each.name}</a><${Badge} tone=${tone} icon=${icon}>${text}<//></li>`;
-  })}</ul>` : html`<p class="ok">None yet.</p>`)}<//><//>`;
+  const resource = useResource(
+    (signal) =>
+      get(PATH, undefined, { signal }).then((answer) =>
+        answer.results.filter((each) => each.target === target),
+      ),
+    [target],
+  );
+  return html`
+    <${Card} title="Webhooks that post here" flush>
+      <${Loaded} resource=${resource}>
+        ${(webhooks) =>
+          webhooks.length
+            ? html`
+              <ul class="items" aria-label="Webhooks">
+                ${webhooks.map((each) => {
+                  const [text, tone, icon] = health(each);
+                  return html`
+                    <li key=${each.id}>
+                      <a class="grow strong clip" href=${href(["webhooks", each.id])}>
+                        ${each.name}
+                      </a>
+                      <${Badge} tone=${tone} icon=${icon}>${text}<//>
+                    </li>
+                  `;
+                })}
+              </ul>
+            `
+            : html`<p class="ok">None yet.</p>`}
+      <//>
+    <//>
+  `;
 }

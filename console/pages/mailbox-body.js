@@ -5,7 +5,20 @@ import { address } from "../core/api.js";
 import { MailStage } from "../parts/mail-stage.js";
 
 export function MailBody({ message, part }) {
-  return html`<${MailStage} id=${message.id} source=${message[part]} frame=${({ remote, class: names }) => html`
-    <iframe key=${`${message.id}${part}${remote}`} class=${names} title="HTML of the message" sandbox="allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"
-      src=${address(`local/mailbox/${message.id}/${part}`, { images: remote ? "remote" : "" })}></iframe>`} />`;
+  return html`
+    <${MailStage}
+      id=${message.id}
+      source=${message[part]}
+      frame=${({ remote, class: names }) => html`
+        <iframe
+          key=${`${message.id}${part}${remote}`}
+          class=${names}
+          title="HTML of the message"
+          sandbox="allow-popups allow-popups-to-escape-sandbox"
+          referrerpolicy="no-referrer"
+          src=${address(`local/mailbox/${message.id}/${part}`, { images: remote ? "remote" : "" })}
+        ></iframe>
+      `}
+    />
+  `;
 }

@@ -16,20 +16,48 @@ const WORDS = {
   "events/ingest": "Upload events of other senders",
 };
 const inWords = (grant) => WORDS[grant] ?? label(grant.replace("/", ": "));
-const pageOf = (grant) => PAGES.find((page) => page.grant && [page.grant].flat().includes(grant) && mayOpen(page));
+const pageOf = (grant) =>
+  PAGES.find((page) => page.grant && [page.grant].flat().includes(grant) && mayOpen(page));
 
 export default function KeyOverview() {
-  return html`<div class="page"><${PageHead} title="Overview" about="What this key may do. It may not read figures or events: that takes a key with other grants." />
-    <${Card} title="This key may" flush><${Abilities} /><//>
-    ${may(SENDING) && html`<${FirstSend} title="How to send" />`}</div>`;
+  return html`
+    <div class="page">
+      <${PageHead}
+        title="Overview"
+        about=${
+          "What this key may do. It may not read figures or events: " +
+          "that takes a key with other grants."
+        }
+      />
+      <${Card} title="This key may" flush><${Abilities} /><//>
+      ${may(SENDING) && html`<${FirstSend} title="How to send" />`}
+    </div>
+  `;
 }
 
 function Abilities() {
   const all = [...grants.value].sort();
-  if (!all.length) return html`<${Empty} level=${3} icon="key" title="Nothing">This key has no grants.<//>`;
-  return html`<ul class="items" aria-label="Grants">${all.map((grant) => {
-    const page = pageOf(grant);
-    return html`<li key=${grant} class="wraps"><div class="grow"><div class="strong">${inWords(grant)}</div><div><code>${grant}</code></div></div>
-      ${page && html`<${Button} kind="small" icon=${page.icon} href=${href([page.id])}>${page.label}<//>`}</li>`;
-  })}</ul>`;
+  if (!all.length)
+    return html`<${Empty} level=${3} icon="key" title="Nothing">This key has no grants.<//>`;
+  return html`
+    <ul class="items" aria-label="Grants">
+      ${all.map((grant) => {
+        const page = pageOf(grant);
+        return html`
+          <li key=${grant} class="wraps">
+            <div class="grow">
+              <div class="strong">${inWords(grant)}</div>
+              <div><code>${grant}</code></div>
+            </div>
+            ${
+              page &&
+              html`
+                <${Button} kind="small" icon=${page.icon} href=${href([page.id])}>${page.label}<//>
+              `
+            }
+          </li>
+        `;
+      })}
+    </ul>
+  `;
 }

@@ -4,32 +4,75 @@ import { may } from "../core/service.js";
 import { subaccount } from "../core/session.js";
 import { fileFields, fileProblems } from "./send-files.js";
 
-const KINDS = [["inline", "Inline"], ["template", "Template", "templates/view"], ["ab_test", "A/B test", "ab-testing/manage"]];
+const KINDS = [
+  ["inline", "Inline"],
+  ["template", "Template", "templates/view"],
+  ["ab_test", "A/B test", "ab-testing/manage"],
+];
 
 /** The kinds of content that the key may choose, and the one that the address of the view names. */
 export const kinds = () => KINDS.filter(([, , grant]) => may(grant));
 export const kindOf = ({ kind }) => (kinds().some(([id]) => id === kind) ? kind : "inline");
 
-/** Whether there may be recipient lists, which belong to the account, and whether one is to be chosen. */
-export const mayUseLists = () => may("recipient_lists/manage") && ["", "0"].includes(subaccount.value);
-export const isToList = (query) => mayUseLists() && takesMany(query) && Boolean(query.to === "list" || query.list);
+/**
+ * Whether there may be recipient lists, which belong to the account, and whether one is to be
+ * chosen.
+ */
+export const mayUseLists = () =>
+  may("recipient_lists/manage") && ["", "0"].includes(subaccount.value);
+export const isToList = (query) =>
+  mayUseLists() && takesMany(query) && Boolean(query.to === "list" || query.list);
 /** Whether one transmission of this kind may have several recipients. */
 export const takesMany = (query) => kindOf(query) !== "ab_test";
 
-export const emptyContent = { from: "", name: "", replyTo: "", subject: "", html: "", text: "", draft: false, files: [] };
-export const emptyOptions = { campaign: "", description: "", data: "", metadata: "", start: "", pool: "", transactional: false, opens: true, clicks: true };
+export const emptyContent = {
+  from: "",
+  name: "",
+  replyTo: "",
+  subject: "",
+  html: "",
+  text: "",
+  draft: false,
+  files: [],
+};
+export const emptyOptions = {
+  campaign: "",
+  description: "",
+  data: "",
+  metadata: "",
+  start: "",
+  pool: "",
+  transactional: false,
+  opens: true,
+  clicks: true,
+};
 
 /** Return the body, as far as it is complete, and what is missing or wrong in it. */
 export function bodyOf({ query, content, options, read }) {
   const problems = [];
-  const need = (value, text) => { if (!value) problems.push(text); };
-  const body = { content: contentOf(query, content, need, problems), recipients: isToList(query) ? { list_id: query.list ?? "" } : read?.recipients ?? [] };
+  const need = (value, text) => {
+    if (!value) problems.push(text);
+  };
+  const body = {
+    content: contentOf(query, content, need, problems),
+    recipients: isToList(query) ? { list_id: query.list ?? "" } : (read?.recipients ?? []),
+  };
   if (isToList(query)) need(query.list, "Choose a recipient list.");
-  else need(body.recipients.length, read ? "Add at least one recipient." : "The recipients are being read.");
-  need(takesMany(query) || body.recipients.length < 2, "An A/B test takes one recipient in each transmission.");
+  else
+    need(
+      body.recipients.length,
+      read ? "Add at least one recipient." : "The recipients are being read.",
+    );
+  need(
+    takesMany(query) || body.recipients.length < 2,
+    "An A/B test takes one recipient in each transmission.",
+  );
   if (options.campaign.trim()) body.campaign_id = options.campaign.trim();
   if (options.description.trim()) body.description = options.description.trim();
-  for (const [field, text, name] of [["substitution_data", options.data, "The test data"], ["metadata", options.metadata, "The metadata"]]) {
+  for (const [field, text, name] of [
+    ["substitution_data", options.data, "The test data"],
+    ["metadata", options.metadata, "The metadata"],
+  ]) {
     if (!text.trim()) continue;
     const value = objectOf(text);
     if (value) body[field] = value;
@@ -43,7 +86,10 @@ export function bodyOf({ query, content, options, read }) {
 function contentOf(query, content, need, problems) {
   if (kindOf(query) === "template") {
     need(query.template, "Choose a template.");
-    return { template_id: query.template ?? "", ...(content.draft ? { use_draft_template: true } : {}) };
+    return {
+      template_id: query.template ?? "",
+      ...(content.draft ? { use_draft_template: true } : {}),
+    };
   }
   if (kindOf(query) === "ab_test") {
     need(query.ab_test, "Choose an A/B test.");
@@ -53,7 +99,10 @@ function contentOf(query, content, need, problems) {
   need(from.trim(), "Say who it is from.");
   need(subject.trim(), "Write a subject.");
   need(html || text, "Write a text or HTML.");
-  const result = { from: name.trim() ? { email: from.trim(), name: name.trim() } : from.trim(), subject };
+  const result = {
+    from: name.trim() ? { email: from.trim(), name: name.trim() } : from.trim(),
+    subject,
+  };
   if (replyTo.trim()) result.reply_to = replyTo.trim();
   if (html) result.html = html;
   if (text) result.text = text;

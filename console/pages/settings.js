@@ -1,4 +1,5 @@
-// Settings: the account and what it used, API keys, subaccounts, IP pools with their warm-up, seeding.
+// Settings: the account and what it used, API keys, subaccounts, IP pools with their warm-up,
+// seeding.
 import { html } from "../vendor/preact.js";
 import { go, route } from "../core/router.js";
 import { may, ownSubaccount } from "../core/service.js";
@@ -22,12 +23,44 @@ const TABS = [
 
 export default function Settings() {
   const wanted = TABS.find(([id]) => id === route.value.path[1]);
-  const tabs = TABS.filter(([id, , , grant]) => may(grant) && !(subaccount.value !== "" && id === "subaccounts"));
+  const tabs = TABS.filter(
+    ([id, , , grant]) => may(grant) && !(subaccount.value !== "" && id === "subaccounts"),
+  );
   const [current, , View] = tabs.find((each) => each === wanted) ?? tabs[0] ?? [];
-  return html`<div class="page"><${PageHead} title="Settings" />
-    ${wanted && !may(wanted[3]) && html`<${Notice} icon="key">This key may not see ${wanted[1]}: it lacks the grant <code>${wanted[3]}</code>.<//>`}
-    ${current ? html`<${Tabs} label="Settings" tabs=${tabs.map(([id, text]) => [id, text])} current=${current} onChange=${(id) => go(["settings", id])} />
-      <${TabPanel} current=${current}><${View} /><//>` : html`<${Empty} icon="key" title="This key may not see any settings">${ownSubaccount.value ? "It belongs to a subaccount. The account's own settings are for keys of the account."
-    : "A key with the grants for it can be made by someone who manages API keys."}<//>`}
-  </div>`;
+  return html`
+    <div class="page">
+      <${PageHead} title="Settings" />
+      ${
+        wanted &&
+        !may(wanted[3]) &&
+        html`
+          <${Notice} icon="key">
+            This key may not see ${wanted[1]}: it lacks the grant <code>${wanted[3]}</code>.
+          <//>
+        `
+      }
+      ${
+        current
+          ? html`
+            <${Tabs}
+              label="Settings"
+              tabs=${tabs.map(([id, text]) => [id, text])}
+              current=${current}
+              onChange=${(id) => go(["settings", id])}
+            />
+            <${TabPanel} current=${current}><${View} /><//>
+          `
+          : html`
+            <${Empty} icon="key" title="This key may not see any settings">
+              ${
+                ownSubaccount.value
+                  ? "It belongs to a subaccount. The account's own settings are for keys " +
+                    "of the account."
+                  : "A key with the grants for it can be made by someone who manages API keys."
+              }
+            <//>
+          `
+      }
+    </div>
+  `;
 }

@@ -5,7 +5,17 @@ import { useResource } from "../core/resource.js";
 import { go, href } from "../core/router.js";
 import { may } from "../core/service.js";
 import {
-  dataText, dataUpdate, dropFormerData, editable, isOtherData, isSame, isShared, keepUnsaved, parseData, templatePath, unsaved,
+  dataText,
+  dataUpdate,
+  dropFormerData,
+  editable,
+  isOtherData,
+  isSame,
+  isShared,
+  keepUnsaved,
+  parseData,
+  templatePath,
+  unsaved,
 } from "../core/templates.js";
 import { Badge, Button, Copyable } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
@@ -21,14 +31,21 @@ import { Publish } from "./templates-publish.js";
 
 /** Both versions of a template; `published` is null until there is one. */
 async function versions(id, signal) {
-  const read = (draft) => get(templatePath(id), { draft }, { signal }).then((answer) => answer.results);
+  const read = (draft) =>
+    get(templatePath(id), { draft }, { signal }).then((answer) => answer.results);
   const draft = await read(true);
   return { draft, published: draft.has_published ? await read(false) : null };
 }
 
 export function TemplateEditor({ id }) {
   const resource = useResource((signal) => versions(id, signal), [id]);
-  return html`<div class="page wide-page"><${Loaded} resource=${resource}>${(data) => html`<${Editor} id=${id} ...${data} replace=${resource.set} />`}<//></div>`;
+  return html`
+    <div class="page wide-page">
+      <${Loaded} resource=${resource}>
+        ${(data) => html`<${Editor} id=${id} ...${data} replace=${resource.set} />`}
+      <//>
+    </div>
+  `;
 }
 
 /** What is edited: the fields of a version, and the test data as text. */
@@ -41,9 +58,62 @@ function Editor({ id, draft, published, replace }) {
   const changed = writable && (!isSame(edit, draft) || isOtherData(edit.data, draft));
   const parsed = parseData(edit.data);
   const judged = useJudged(edit.content, parsed.value);
-  useEffect(() => { keepUnsaved(id, changed ? edit : null); }, [edit, changed]);
+  useEffect(() => {
+    keepUnsaved(id, changed ? edit : null);
+  }, [edit, changed]);
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
-  const save = async (more) => {
+  const save = saveAction({ edit, draft, id, replace, setEdit, parsed });
+  const state = !published ? "draft" : isSame(edit, published) ? "published" : "changed";
+  const about = html`
+    <span class="row wraps">
+      <${State} state=${state} />
+      ${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}
+      <${Copyable} text=${id} />
+    </span>
+  `;
+  return html`
+    <${PageHead}
+      keeps
+      title=${edit.name || id}
+      back=${["Templates", href(["templates"])]}
+      about=${about}
+    >
+      <${Actions}
+        id=${id}
+        edit=${edit}
+        published=${published}
+        changed=${changed}
+        parsed=${parsed}
+        save=${save}
+        revert=${() => setEdit(fieldsOf(id, draft))}
+        writable=${writable}
+      />
+    <//>
+    ${
+      isShared(draft) &&
+      html`
+        <${Notice}>
+          The account shares this template. It can be sent; the account alone changes it.
+        <//>
+      `
+    }
+    <div class="columns template">
+      <${Content}
+        edit=${edit}
+        compiled=${draft.content.html}
+        change=${change}
+        problem=${parsed.problem}
+        judged=${judged}
+        jump=${jump}
+        writable=${writable}
+      />
+      <${Preview} judged=${judged} onJump=${setJump} />
+    </div>
+  `;
+}
+
+function saveAction({ edit, draft, id, replace, setEdit, parsed }) {
+  return async (more) => {
     const fields = isSame(edit, draft) ? {} : editable(edit);
     await put(templatePath(id), { ...fields, ...dataUpdate(edit.data, draft), ...more });
     dropFormerData(id);
@@ -53,15 +123,6 @@ function Editor({ id, draft, published, replace }) {
     setEdit((former) => (former === edit ? { ...editable(fresh.draft), data: edit.data } : former));
     if (parsed.problem) toast(`The test data is not saved. ${parsed.problem}`, "bad");
   };
-  const state = !published ? "draft" : isSame(edit, published) ? "published" : "changed";
-  const about = html`<span class="row wraps"><${State} state=${state} />${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}<${Copyable} text=${id} /></span>`;
-  return html`<${PageHead} keeps title=${edit.name || id} back=${["Templates", href(["templates"])]} about=${about}>
-      <${Actions} id=${id} edit=${edit} published=${published} changed=${changed} parsed=${parsed} save=${save}
-        revert=${() => setEdit(fieldsOf(id, draft))} writable=${writable} /><//>
-    ${isShared(draft) && html`<${Notice}>The account shares this template. It can be sent; the account alone changes it.<//>`}
-    <div class="columns template">
-      <${Content} edit=${edit} compiled=${draft.content.html} change=${change} problem=${parsed.problem} judged=${judged} jump=${jump} writable=${writable} />
-      <${Preview} judged=${judged} onJump=${setJump} /></div>`;
 }
 
 function Actions({ id, edit, published, changed, parsed, save, revert, writable }) {
@@ -72,21 +133,114 @@ function Actions({ id, edit, published, changed, parsed, save, revert, writable 
     await attempt(() => save(), "Draft saved");
     setBusy(false);
   };
-  const testOf = (address) => ({ recipients: [{ address: { email: address } }], substitution_data: parsed.value ?? {}, content: { template_id: id, use_draft_template: true } });
-  const destroy = async () => {
-    if (!(await confirm({ title: `Delete ${edit.name}?`, text: "The draft and the published version are lost. Transmissions that name it are refused from then on.", typed: edit.name }))) return;
+  const testOf = (address) => ({
+    recipients: [{ address: { email: address } }],
+    substitution_data: parsed.value ?? {},
+    content: { template_id: id, use_draft_template: true },
+  });
+  const destroy = deleteAction(edit, id);
+  return html`
+    <${CurlButton} path=${templatePath(id)} query=${{ draft: true }} />
+    ${
+      writable &&
+      html`
+        <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
+        ${changed && html`<${Button} icon="rotate-ccw" onClick=${revert}>Discard<//>`}
+      `
+    }
+    ${
+      may("transmissions/modify") &&
+      html`<${Button} icon="send" onClick=${() => setDialog("send")}>Send a test<//>`
+    }
+    ${
+      writable &&
+      html`
+        <${MainActions}
+          busy=${busy}
+          changed=${changed}
+          saveDraft=${saveDraft}
+          published=${published}
+          edit=${edit}
+          setDialog=${setDialog}
+        />
+      `
+    }
+    ${
+      dialog === "send" &&
+      html`
+        <${TestDialog}
+          testOf=${testOf}
+          changed=${changed}
+          save=${save}
+          parsed=${parsed}
+          setDialog=${setDialog}
+        />
+      `
+    }
+    ${
+      dialog === "publish" &&
+      html`
+        <${PublishDialog} edit=${edit} published=${published} save=${save} setDialog=${setDialog} />
+      `
+    }
+  `;
+}
+
+function PublishDialog({ edit, published, save, setDialog }) {
+  return html`
+    <${Publish} edit=${edit} published=${published} save=${save} onClose=${() => setDialog("")} />
+  `;
+}
+
+function MainActions({ busy, changed, saveDraft, published, edit, setDialog }) {
+  return html`
+    <div class="kept">
+      <${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>
+        Save draft
+      <//>
+      <${Button}
+        icon="upload"
+        kind="primary"
+        disabled=${published && isSame(edit, published)}
+        onClick=${() => setDialog("publish")}
+      >
+        Publish
+      <//>
+    </div>
+  `;
+}
+
+function TestDialog({ testOf, changed, save, parsed, setDialog }) {
+  return html`
+    <${SendTest}
+      title="Send a test"
+      what="The draft"
+      bodyFor=${testOf}
+      prepare=${changed ? save : undefined}
+      problem=${parsed.problem && `Test data: ${parsed.problem}`}
+      onClose=${() => setDialog("")}
+    >
+      The draft is sent with the test data, as any other mail: it is counted and its events appear.
+      ${changed && " Your changes are saved first."}
+    <//>
+  `;
+}
+
+function deleteAction(edit, id) {
+  return async () => {
+    if (
+      !(await confirm({
+        title: `Delete ${edit.name}?`,
+        text:
+          "The draft and the published version are lost. Transmissions that name it are " +
+          "refused from then on.",
+        typed: edit.name,
+      }))
+    )
+      return;
     if (!(await attempt(() => remove(templatePath(id)), "Deleted"))) return;
     keepUnsaved(id, null);
     dropFormerData(id);
     go(["templates"]);
   };
-  return html`<${CurlButton} path=${templatePath(id)} query=${{ draft: true }} />
-    ${writable && html`<${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
-      ${changed && html`<${Button} icon="rotate-ccw" onClick=${revert}>Discard<//>`}`}
-    ${may("transmissions/modify") && html`<${Button} icon="send" onClick=${() => setDialog("send")}>Send a test<//>`}
-    ${writable && html`<div class="kept"><${Button} icon="save" busy=${busy} disabled=${!changed} onClick=${saveDraft}>Save draft<//>
-      <${Button} icon="upload" kind="primary" disabled=${published && isSame(edit, published)} onClick=${() => setDialog("publish")}>Publish<//></div>`}
-    ${dialog === "send" && html`<${SendTest} title="Send a test" what="The draft" bodyFor=${testOf} prepare=${changed ? save : undefined} problem=${parsed.problem && `Test data: ${parsed.problem}`} onClose=${() => setDialog("")}>
-      The draft is sent with the test data, as any other mail: it is counted and its events appear.${changed && " Your changes are saved first."}<//>`}
-    ${dialog === "publish" && html`<${Publish} edit=${edit} published=${published} save=${save} onClose=${() => setDialog("")} />`}`;
 }

@@ -8,7 +8,11 @@ import { TemplateList } from "./templates-list.js";
 import { SnippetEditor } from "./templates-snippet.js";
 import { SnippetList } from "./templates-snippets.js";
 
-const VIEWS = { edit: [TemplateList, TemplateEditor], snippets: [SnippetList, SnippetEditor], "ab-tests": [AbTestList, AbTestView] };
+const VIEWS = {
+  edit: [TemplateList, TemplateEditor],
+  snippets: [SnippetList, SnippetEditor],
+  "ab-tests": [AbTestList, AbTestView],
+};
 
 export default function Templates() {
   const [, section, id] = route.value.path;

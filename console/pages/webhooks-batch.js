@@ -23,25 +23,99 @@ export function BatchView({ webhook, id, onChange }) {
   const [busy, setBusy] = useState(false);
   const batch = resource.data?.results;
   const queued = batch && !batch.response_code && !batch.failure_code;
-  useInterval(() => { resource.reload(); onChange(); }, queued ? 1 : 0);
+  useInterval(
+    () => {
+      resource.reload();
+      onChange();
+    },
+    queued ? 1 : 0,
+  );
   const redeliver = async () => {
     setBusy(true);
     await tryTo(() => post(`${path}/redeliver`), "The batch is queued");
     await Promise.all([resource.reload(), onChange()]);
     setBusy(false);
   };
-  const actions = html`<${CurlButton} path=${path} /><${Button} kind="ghost small" icon="x" href=${href(["webhooks", webhook])}>Close<//>`;
-  return html`<${Card} title="Batch" actions=${actions}><${Loaded} resource=${resource}>${({ results }) => html`<div class="stack">
-    <div class="row wraps"><${Copyable} text=${results.batch_id} /><span class="soft">${plural(results.batch_size, "event")}</span>
-      ${may("webhooks/modify") && html`<${Button} kind="small" icon="rotate-ccw" busy=${busy || queued} onClick=${redeliver}>Redeliver<//>`}</div>
-    <section class="stack small"><h3>Attempts</h3>${results.history.length ? html`<ol class="timeline" aria-label="Attempts">${results.history.map((each) => html`<${Attempt} key=${each.ts} attempt=${each} />`)}</ol>` : html`<${Empty} level=${3} icon="clock" title="Not posted yet" />`}</section>
-    ${results.payload ? html`<section class="stack small"><h3>Payload</h3><${Json} value=${JSON.parse(results.payload)} label="Payload" /></section>` : html`<p class="soft">The payload is shown to keys that may change webhooks or read events.</p>`}
-  </div>`}<//><//>`;
+  const actions = html`
+    <${CurlButton} path=${path} />
+    <${Button} kind="ghost small" icon="x" href=${href(["webhooks", webhook])}>Close<//>
+  `;
+  return html`
+    <${Card} title="Batch" actions=${actions}>
+      <${Loaded} resource=${resource}>
+        ${({ results }) => html`
+          <div class="stack">
+            <${BatchHead} results=${results} busy=${busy} queued=${queued} redeliver=${redeliver} />
+            <${Attempts} results=${results} />
+            ${
+              results.payload
+                ? html`
+                  <section class="stack small">
+                    <h3>Payload</h3>
+                    <${Json} value=${JSON.parse(results.payload)} label="Payload" />
+                  </section>
+                `
+                : html`
+                  <p class="soft">
+                    The payload is shown to keys that may change webhooks or read events.
+                  </p>
+                `
+            }
+          </div>
+        `}
+      <//>
+    <//>
+  `;
+}
+
+function BatchHead({ results, busy, queued, redeliver }) {
+  return html`
+    <div class="row wraps">
+      <${Copyable} text=${results.batch_id} />
+      <span class="soft">${plural(results.batch_size, "event")}</span>
+      ${
+        may("webhooks/modify") &&
+        html`
+          <${Button} kind="small" icon="rotate-ccw" busy=${busy || queued} onClick=${redeliver}>
+            Redeliver
+          <//>
+        `
+      }
+    </div>
+  `;
+}
+
+function Attempts({ results }) {
+  return html`
+    <section class="stack small">
+      <h3>Attempts</h3>
+      ${
+        results.history.length
+          ? html`
+            <ol class="timeline" aria-label="Attempts">
+              ${results.history.map((each) => html`<${Attempt} key=${each.ts} attempt=${each} />`)}
+            </ol>
+          `
+          : html`<${Empty} level=${3} icon="clock" title="Not posted yet" />`
+      }
+    </section>
+  `;
 }
 
 function Attempt({ attempt }) {
   const [text, tone, icon] = outcome(attempt);
   const answer = attempt.response ?? attempt.reason;
-  return html`<li><span class="mark ${tone}"><${Icon} name=${icon} /></span><div class="grow"><div class="row wraps"><${Badge} tone=${tone}>${text}<//>
-    <span class="soft num"><${Time} at=${attempt.ts} /></span><span class="soft num">${number(attempt.latency)} ms</span></div>${answer && html`<p class="quote wrap">${answer}</p>`}</div></li>`;
+  return html`
+    <li>
+      <span class="mark ${tone}"><${Icon} name=${icon} /></span>
+      <div class="grow">
+        <div class="row wraps">
+          <${Badge} tone=${tone}>${text}<//>
+          <span class="soft num"><${Time} at=${attempt.ts} /></span>
+          <span class="soft num">${number(attempt.latency)} ms</span>
+        </div>
+        ${answer && html`<p class="quote wrap">${answer}</p>`}
+      </div>
+    </li>
+  `;
 }

@@ -18,29 +18,97 @@ import { WebhookForm } from "./webhooks-form.js";
 export function WebhookView({ id, batch }) {
   const path = webhookPath(id);
   const webhook = useResource((signal) => get(path, undefined, { signal }), [id]);
-  const batches = useResource((signal) => get(`${path}/batch-status`, { limit: 200 }, { signal }), [id]);
+  const batches = useResource(
+    (signal) => get(`${path}/batch-status`, { limit: 200 }, { signal }),
+    [id],
+  );
   const narrow = useNarrow();
   useInterval(batches.reload, 10);
-  return html`<div class="page"><${Loaded} resource=${webhook}>${({ results }) => html`
-    <${PageHead} title=${results.name} about=${results.target} back=${["Webhooks", href(["webhooks"])]}>
-      <${CurlButton} path=${path} />${may("webhooks/modify") && html`<${Actions} webhook=${results} path=${path} reload=${webhook.reload} />`}<//>
-    <div class="columns uneven">
-      ${!(batch && narrow) && html`<${Card} flush title="Batches of the last day" actions=${html`<${Button} kind="ghost small" icon="refresh-cw" onClick=${batches.reload}>Reload<//>`}>
-        <${Loaded} resource=${batches}>${(answer) => html`<${Batches} webhook=${id} batches=${answer.results} active=${batch} />`}<//><//>`}
-      ${batch ? html`<${BatchView} key=${batch} webhook=${id} id=${batch} onChange=${batches.reload} />` : html`<${Facts} webhook=${results} />`}
-    </div>`}<//></div>`;
+  return html`
+    <div class="page">
+      <${Loaded} resource=${webhook}>
+        ${({ results }) => html`
+          <${PageHead}
+            title=${results.name}
+            about=${results.target}
+            back=${["Webhooks", href(["webhooks"])]}
+          >
+            <${CurlButton} path=${path} />
+            ${
+              may("webhooks/modify") &&
+              html`<${Actions} webhook=${results} path=${path} reload=${webhook.reload} />`
+            }
+          <//>
+          <div class="columns uneven">
+            ${
+              !(batch && narrow) &&
+              html`
+                <${Card}
+                  flush
+                  title="Batches of the last day"
+                  actions=${html`
+                    <${Button} kind="ghost small" icon="refresh-cw" onClick=${batches.reload}>
+                      Reload
+                    <//>
+                  `}
+                >
+                  <${Loaded} resource=${batches}>
+                    ${(answer) => html`
+                      <${Batches} webhook=${id} batches=${answer.results} active=${batch} />
+                    `}
+                  <//>
+                <//>
+              `
+            }
+            ${
+              batch
+                ? html`
+                  <${BatchView} key=${batch} webhook=${id} id=${batch} onChange=${batches.reload} />
+                `
+                : html`<${Facts} webhook=${results} />`
+            }
+          </div>
+        `}
+      <//>
+    </div>
+  `;
 }
 
 function Facts({ webhook }) {
-  return html`<${Card} title="Settings"><dl class="facts">
-    <dt>State</dt><dd>${webhook.active ? "Active" : "Inactive"}</dd>
-    <dt>Events</dt><dd class="row wraps">${webhook.events.map((each) => html`<${Badge} key=${each}>${each}<//>`)}</dd>
-    <dt>Of</dt><dd>${sourceName(webhook.subaccount_id)}</dd>
-    ${webhook.exception_subaccounts?.length > 0 && html`<dt>Except</dt><dd>${webhook.exception_subaccounts.map(subaccountName).join(", ")}</dd>`}
-    <dt>Authentication</dt><dd>${AUTH.find(([each]) => each === webhook.auth_type)?.[1]}</dd>
-    ${Object.keys(webhook.custom_headers ?? {}).length > 0 && html`<dt>Custom headers</dt><dd class="mono wrap">${Object.keys(webhook.custom_headers).join(", ")}</dd>`}
-    <dt>Signed</dt><dd>${webhook.signed ? "Yes, as Standard Webhooks describes" : "No"}</dd>
-    <dt>Id</dt><dd><${Copyable} text=${webhook.id} /></dd></dl><//>`;
+  return html`
+    <${Card} title="Settings">
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>${webhook.active ? "Active" : "Inactive"}</dd>
+        <dt>Events</dt>
+        <dd class="row wraps">
+          ${webhook.events.map((each) => html`<${Badge} key=${each}>${each}<//>`)}
+        </dd>
+        <dt>Of</dt>
+        <dd>${sourceName(webhook.subaccount_id)}</dd>
+        ${
+          webhook.exception_subaccounts?.length > 0 &&
+          html`
+            <dt>Except</dt>
+            <dd>${webhook.exception_subaccounts.map(subaccountName).join(", ")}</dd>
+          `
+        }
+        <dt>Authentication</dt>
+        <dd>${AUTH.find(([each]) => each === webhook.auth_type)?.[1]}</dd>
+        ${
+          Object.keys(webhook.custom_headers ?? {}).length > 0 &&
+          html`
+            <dt>Custom headers</dt>
+            <dd class="mono wrap">${Object.keys(webhook.custom_headers).join(", ")}</dd>
+          `
+        }
+        <dt>Signed</dt>
+        <dd>${webhook.signed ? "Yes, as Standard Webhooks describes" : "No"}</dd>
+        <dt>Id</dt>
+        <dd><${Copyable} text=${webhook.id} /></dd>
+      </dl>
+    <//>
+  `;
 }
 
 function Actions({ webhook, path, reload }) {
@@ -55,31 +123,108 @@ function Actions({ webhook, path, reload }) {
     });
     setBusy(false);
   };
+  const { sign, stopSigning, destroy } = webhookActions({ webhook, setSecret, path, reload });
+  return html`
+    <${Button} icon="send" busy=${busy} onClick=${test}>Test<//>
+    <${Button} icon="key" onClick=${sign}>Signing secret<//>
+    ${webhook.signed && html`<${Button} icon="x" onClick=${stopSigning}>Stop signing<//>`}
+    <${Button} icon="pencil" onClick=${() => setChanging(true)}>Change<//>
+    <${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
+    ${
+      changing &&
+      html`
+        <${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />
+      `
+    }
+    ${
+      secret &&
+      html`
+        <${Dialog} title="Signing secret" onClose=${() => setSecret("")}>
+          <p class="soft">Copy it now: it is shown this once. Receivers verify batches with it.</p>
+          <${Code} text=${secret} label="Secret" />
+        <//>
+      `
+    }
+  `;
+}
+
+function webhookActions({ webhook, setSecret, path, reload }) {
   const sign = async () => {
-    if (webhook.signed && !(await confirm({ title: "Make another signing secret?", text: "The former one stays in use for a day, so that receivers can change over.", action: "Make secret" }))) return;
-    await attempt(async () => { setSecret((await post(`${path}/signing-secret`)).results.signing_secret); reload(); });
+    if (
+      webhook.signed &&
+      !(await confirm({
+        title: "Make another signing secret?",
+        text: "The former one stays in use for a day, so that receivers can change over.",
+        action: "Make secret",
+      }))
+    )
+      return;
+    await attempt(async () => {
+      setSecret((await post(`${path}/signing-secret`)).results.signing_secret);
+      reload();
+    });
   };
   const stopSigning = async () => {
-    if (!(await confirm({ title: "Stop signing?", text: "Batches carry no signature from now on, and every signing secret of this webhook is forgotten. Receivers that verify signatures refuse them.", action: "Stop signing" }))) return;
-    if (await attempt(() => remove(`${path}/signing-secret`), "Batches are not signed any more")) reload();
+    if (
+      !(await confirm({
+        title: "Stop signing?",
+        text:
+          "Batches carry no signature from now on, and every signing secret of this webhook " +
+          "is forgotten. Receivers that verify signatures refuse them.",
+        action: "Stop signing",
+      }))
+    )
+      return;
+    if (await attempt(() => remove(`${path}/signing-secret`), "Batches are not signed any more"))
+      reload();
   };
   const destroy = async () => {
-    if (!(await confirm({ title: `Delete ${webhook.name}?`, text: "It gets no more events. Batches that are queued are still posted." }))) return;
+    if (
+      !(await confirm({
+        title: `Delete ${webhook.name}?`,
+        text: "It gets no more events. Batches that are queued are still posted.",
+      }))
+    )
+      return;
     if (await attempt(() => remove(path), "Deleted")) go(["webhooks"]);
   };
-  return html`<${Button} icon="send" busy=${busy} onClick=${test}>Test<//><${Button} icon="key" onClick=${sign}>Signing secret<//>
-    ${webhook.signed && html`<${Button} icon="x" onClick=${stopSigning}>Stop signing<//>`}
-    <${Button} icon="pencil" onClick=${() => setChanging(true)}>Change<//><${Button} icon="trash-2" kind="danger" onClick=${destroy}>Delete<//>
-    ${changing && html`<${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />`}
-    ${secret && html`<${Dialog} title="Signing secret" onClose=${() => setSecret("")}><p class="soft">Copy it now: it is shown this once. Receivers verify batches with it.</p><${Code} text=${secret} label="Secret" /><//>`}`;
+  return { sign, stopSigning, destroy };
 }
 
 function Batches({ webhook, batches, active }) {
-  if (!batches.length) return html`<${Empty} level=${3} icon="inbox" title="No batch in the last day">A new webhook starts a minute after it was made, and a batch follows each group of events.<//>`;
-  return html`<ul class="items" aria-label="Batches">${batches.map((each) => {
-    const [text, tone, icon] = outcome(each);
-    return html`<li key=${each.batch_id}><div class="grow"><div class="row"><a class="clip strong mono" href=${href(["webhooks", webhook, each.batch_id])} aria-current=${each.batch_id === active ? "true" : undefined}>${each.batch_id}</a></div>
-      <div>${plural(each.batch_size, "event")}${each.attempts ? `, ${plural(each.attempts, "failed attempt")}` : ""}${each.latency ? `, ${number(each.latency)} ms` : ""}</div></div>
-      <${Badge} tone=${tone} icon=${icon}>${text}<//><span class="soft" title=${exactTime(each.ts)}><${Time} at=${each.ts} /></span></li>`;
-  })}</ul>`;
+  if (!batches.length)
+    return html`
+      <${Empty} level=${3} icon="inbox" title="No batch in the last day">
+        A new webhook starts a minute after it was made, and a batch follows each group of events.
+      <//>
+    `;
+  return html`
+    <ul class="items" aria-label="Batches">
+      ${batches.map((each) => {
+        const [text, tone, icon] = outcome(each);
+        return html`
+          <li key=${each.batch_id}>
+            <div class="grow">
+              <div class="row">
+                <a
+                  class="clip strong mono"
+                  href=${href(["webhooks", webhook, each.batch_id])}
+                  aria-current=${each.batch_id === active ? "true" : undefined}
+                >
+                  ${each.batch_id}
+                </a>
+              </div>
+              <div>
+                ${plural(each.batch_size, "event")}
+                ${each.attempts ? `, ${plural(each.attempts, "failed attempt")}` : ""}
+                ${each.latency ? `, ${number(each.latency)} ms` : ""}
+              </div>
+            </div>
+            <${Badge} tone=${tone} icon=${icon}>${text}<//>
+            <span class="soft" title=${exactTime(each.ts)}><${Time} at=${each.ts} /></span>
+          </li>
+        `;
+      })}
+    </ul>
+  `;
 }

@@ -26,27 +26,80 @@ export function health(webhook) {
 
 export default function Webhooks() {
   const { path } = route.value;
-  return path[1] ? html`<${WebhookView} id=${path[1]} batch=${path[2]} />` : html`<${WebhookList} />`;
+  return path[1]
+    ? html`<${WebhookView} id=${path[1]} batch=${path[2]} />`
+    : html`<${WebhookList} />`;
 }
 
 function WebhookList() {
   const resource = useResource((signal) => get(PATH, undefined, { signal }));
   const [adding, setAdding] = useState(false);
-  const add = may("webhooks/modify") && html`<${Button} kind="primary" icon="plus" onClick=${() => setAdding(true)}>Add webhook<//>`;
-  return html`<div class="page">
-    <${PageHead} title="Webhooks" about="Every event, posted to a URL of yours as it happens."><${CurlButton} path=${PATH} />${add}<//>
-    <${Card} flush><${Loaded} resource=${resource}>${({ results }) => (results.length ? html`<${Table} webhooks=${results} />` : html`
-      <${Empty} icon="webhook" title="No webhook yet" actions=${add}>Give the URL of an endpoint that answers POST requests with status 200. A test is sent first.<//>`)}<//><//>
-    ${adding && html`<${WebhookForm} onClose=${() => setAdding(false)} onSaved=${(id) => go(["webhooks", id])} />`}
-  </div>`;
+  const add =
+    may("webhooks/modify") &&
+    html`<${Button} kind="primary" icon="plus" onClick=${() => setAdding(true)}>Add webhook<//>`;
+  return html`
+    <div class="page">
+      <${PageHead} title="Webhooks" about="Every event, posted to a URL of yours as it happens.">
+        <${CurlButton} path=${PATH} />
+        ${add}
+      <//>
+      <${Card} flush>
+        <${Loaded} resource=${resource}>
+          ${({ results }) =>
+            results.length
+              ? html`<${Table} webhooks=${results} />`
+              : html`
+                <${Empty} icon="webhook" title="No webhook yet" actions=${add}>
+                  Give the URL of an endpoint that answers POST requests with status 200. A test is
+                  sent first.
+                <//>
+              `}
+        <//>
+      <//>
+      ${
+        adding &&
+        html`
+          <${WebhookForm}
+            onClose=${() => setAdding(false)}
+            onSaved=${(id) => go(["webhooks", id])}
+          />
+        `
+      }
+    </div>
+  `;
 }
 
 function Table({ webhooks }) {
-  return html`<div class="scroll-x" tabindex="0" role="region" aria-label="Webhooks"><table class="table"><thead><tr><th>Name</th><th>State</th><th>Events</th><th>Last success</th><th>Last failure</th></tr></thead>
-    <tbody>${webhooks.map((each) => {
-      const [text, tone, icon] = health(each);
-      return html`<tr key=${each.id}><td><a class="strong" href=${href(["webhooks", each.id])}>${each.name}</a><div class="soft clip">${each.target}</div></td>
-        <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td><td class="num">${each.events.length}</td>
-        <td><${Time} at=${utc(each.last_successful)} /></td><td><${Time} at=${utc(each.last_failure)} /></td></tr>`;
-    })}</tbody></table></div>`;
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Webhooks">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>State</th>
+            <th>Events</th>
+            <th>Last success</th>
+            <th>Last failure</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${webhooks.map((each) => {
+            const [text, tone, icon] = health(each);
+            return html`
+              <tr key=${each.id}>
+                <td>
+                  <a class="strong" href=${href(["webhooks", each.id])}>${each.name}</a>
+                  <div class="soft clip">${each.target}</div>
+                </td>
+                <td><${Badge} tone=${tone} icon=${icon}>${text}<//></td>
+                <td class="num">${each.events.length}</td>
+                <td><${Time} at=${utc(each.last_successful)} /></td>
+                <td><${Time} at=${utc(each.last_failure)} /></td>
+              </tr>
+            `;
+          })}
+        </tbody>
+      </table>
+    </div>
+  `;
 }

@@ -10,7 +10,12 @@ export function difference(before, after) {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
   let end = 0;
-  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+  while (
+    end < a.length - start &&
+    end < b.length - start &&
+    a[a.length - 1 - end] === b[b.length - 1 - end]
+  )
+    end += 1;
   const same = (text) => ({ kind: "same", text });
   return [
     ...a.slice(0, start).map(same),
@@ -30,15 +35,26 @@ function changes(a, b) {
   const longest = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      longest[i * width + j] = a[i] === b[j] ? longest[(i + 1) * width + j + 1] + 1 : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
+      longest[i * width + j] =
+        a[i] === b[j]
+          ? longest[(i + 1) * width + j + 1] + 1
+          : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
     }
   }
   const result = [];
   let [i, j] = [0, 0];
   while (i < a.length && j < b.length) {
-    if (a[i] === b[j]) { result.push({ kind: "same", text: a[i] }); i += 1; j += 1; }
-    else if (longest[(i + 1) * width + j] >= longest[i * width + j + 1]) { result.push(removed(a[i])); i += 1; }
-    else { result.push(added(b[j])); j += 1; }
+    if (a[i] === b[j]) {
+      result.push({ kind: "same", text: a[i] });
+      i += 1;
+      j += 1;
+    } else if (longest[(i + 1) * width + j] >= longest[i * width + j + 1]) {
+      result.push(removed(a[i]));
+      i += 1;
+    } else {
+      result.push(added(b[j]));
+      j += 1;
+    }
   }
   return [...result, ...a.slice(i).map(removed), ...b.slice(j).map(added)];
 }
@@ -49,9 +65,26 @@ const NAMES = { removed: "Removed: ", added: "Added: " };
 /** Show what changed, with a few lines around it. */
 export function Diff({ before, after, label }) {
   const all = difference(before, after);
-  const near = (index) => all.slice(Math.max(0, index - AROUND), index + AROUND + 1).some((each) => each.kind !== "same");
+  const near = (index) =>
+    all.slice(Math.max(0, index - AROUND), index + AROUND + 1).some((each) => each.kind !== "same");
   const rows = all.map((each, index) => ({ ...each, near: near(index) }));
-  return html`<div class="diff" tabindex="0" role="region" aria-label=${label}>${rows.map((each, index) => (each.near
-    ? html`<div key=${index} class=${each.kind}><span aria-hidden="true">${SIGNS[each.kind]}</span><code>${NAMES[each.kind] && html`<span class="visually-hidden">${NAMES[each.kind]}</span>`}${each.text || " "}</code></div>`
-    : rows[index - 1]?.near !== false && html`<div key=${index} class="gap">…</div>`))}</div>`;
+  return html`
+    <div class="diff" tabindex="0" role="region" aria-label=${label}>
+      ${rows.map((each, index) =>
+        each.near
+          ? html`
+            <div key=${index} class=${each.kind}>
+              <span aria-hidden="true">${SIGNS[each.kind]}</span>
+              <code>
+                ${
+                  NAMES[each.kind] && html`<span class="visually-hidden">${NAMES[each.kind]}</span>`
+                }
+                ${each.text || " "}
+              </code>
+            </div>
+          `
+          : rows[index - 1]?.near !== false && html`<div key=${index} class="gap">…</div>`,
+      )}
+    </div>
+  `;
 }

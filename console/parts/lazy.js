@@ -9,9 +9,17 @@ const asIs = (content) => content;
  * `around(content)` returns what is shown while it loads, or where it cannot be loaded.
  */
 export function Lazy({ load, around = asIs, ...properties }) {
-  const [{ component, error }, setState] = useState({});
-  const run = () => load().then((module) => setState({ component: module.default }), (problem) => setState({ error: problem }));
-  useEffect(() => { run(); }, []);
+  const [{ component, error }, setState] = useState(
+    /** @type {{component?: any, error?: any}} */ ({}),
+  );
+  const run = () =>
+    load().then(
+      (module) => setState({ component: module.default }),
+      (problem) => setState({ error: problem }),
+    );
+  useEffect(() => {
+    run();
+  }, []);
   if (error) return around(html`<${ErrorBox} error=${error} retry=${run} />`);
   return component ? html`<${component} ...${properties} />` : around(html`<${SkeletonRows} />`);
 }

@@ -13,10 +13,19 @@ import { Lazy } from "./lazy.js";
 import { Palette } from "./palette.js";
 import { Ungranted } from "./ungranted.js";
 
-const THEMES = [["auto", "Theme of the system", "monitor"], ["light", "Light theme", "sun"], ["dark", "Dark theme", "moon"]];
+const THEMES = [
+  ["auto", "Theme of the system", "monitor"],
+  ["light", "Light theme", "sun"],
+  ["dark", "Dark theme", "moon"],
+];
 const SHORTCUTS = [
-  ["Command palette", ["Ctrl", "K"]], ["Search on this page", ["/"]], ["Next row", ["j"]], ["Row before", ["k"]],
-  ["Open the row", ["Enter"]], ["This help", ["?"]], ["Close", ["Esc"]],
+  ["Command palette", ["Ctrl", "K"]],
+  ["Search on this page", ["/"]],
+  ["Next row", ["j"]],
+  ["Row before", ["k"]],
+  ["Open the row", ["Enter"]],
+  ["This help", ["?"]],
+  ["Close", ["Esc"]],
 ];
 
 /** The pages that this service and this key have. */
@@ -28,7 +37,8 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const available = pages();
   const current = available.find((each) => each.id === (route.value.path[0] ?? "overview"));
-  const focusSearch = () => document.querySelector("[data-search]")?.focus();
+  const focusSearch = () =>
+    /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"))?.focus();
   useKeys({ "mod+k": () => setPalette(true), "?": () => setHelp(true), "/": focusSearch });
   useEffect(() => {
     destinations.clear();
@@ -38,56 +48,251 @@ export function Shell() {
     setMenu(false);
     document.title = current ? `${current.label} · Postfinch` : "Postfinch";
   }, [current?.id]);
-  const next = THEMES[(THEMES.findIndex(([id]) => id === theme.value) + 1) % THEMES.length];
-  const commands = [
-    ...available.map((each) => ({ label: each.label, icon: each.icon, run: () => go([each.id]), keys: each.key && ["g", each.key] })),
-    ...available.flatMap((each) => (each.actions ?? []).map((action) => ({ ...action, run: () => go(action.path, action.query) }))),
-    ...THEMES.map(([id, label, icon]) => ({ label, icon, run: () => { theme.value = id; } })),
+  const next = nextTheme();
+  const commands = commandsOf(available, setHelp);
+  const find = finderOf(available);
+  return html`
+    <div class="shell">
+      <a
+        class="visually-hidden"
+        href="#main"
+        onClick=${(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to content
+      </a>
+      <${TopBar} menu=${menu} setMenu=${setMenu} setPalette=${setPalette} />
+      <div class="scrim ${menu ? "open" : ""}" onClick=${() => setMenu(false)}></div>
+      <${Sidebar}
+        menu=${menu}
+        available=${available}
+        current=${current}
+        setMenu=${setMenu}
+        next=${next}
+        setHelp=${setHelp}
+        setPalette=${setPalette}
+      />
+      <${Main} current=${current} />
+      ${
+        palette &&
+        html`<${Palette} commands=${commands} find=${find} onClose=${() => setPalette(false)} />`
+      }
+      ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
+      <${Questions} />
+      <${Toasts} />
+    </div>
+  `;
+}
+
+function Main({ current }) {
+  return html`
+    <main class="main" id="main" tabindex="-1">
+      ${
+        !discovered.value
+          ? null
+          : current
+            ? html`<${Page} key=${current.id} page=${current} />`
+            : local.value !== null && html`<${Missing} />`
+      }
+    </main>
+  `;
+}
+
+function Sidebar({ menu, available, current, setMenu, next, setHelp, setPalette }) {
+  return html`
+    <aside
+      class="side ${menu ? "open" : ""}"
+      aria-label="Sidebar"
+      onKeyDown=${(event) => {
+        if (event.key === "Escape") setMenu(false);
+      }}
+    >
+      <a class="brand" href=${href(["overview"])}>
+        <img src="icon.svg" alt="" />Postfinch
+        ${local.value && html`<span class="stage"><${Badge}>local<//></span>`}
+      </a>
+      <button type="button" class="find" onClick=${() => setPalette(true)}>
+        <${Icon} name="search" />Find<kbd>Ctrl K</kbd>
+      </button>
+      <${Navigation} available=${available} current=${current} setMenu=${setMenu} />
+      <${SideFoot} next=${next} setHelp=${setHelp} />
+    </aside>
+  `;
+}
+
+function SideFoot({ next, setHelp }) {
+  return html`
+    <div class="side-foot">
+      ${
+        subaccounts.value.length > 0 &&
+        html`
+          <${SelectField}
+            label="Act for"
+            value=${subaccount.value}
+            onChange=${(id) => {
+              subaccount.value = id;
+            }}
+            options=${[
+              ["", "Whole account"],
+              ["0", "Primary account only"],
+              ...subaccounts.value.map((each) => [String(each.id), each.name]),
+            ]}
+          />
+        `
+      }
+      <div class="row">
+        <span class="clip soft" title=${account.value?.company_name}>
+          ${account.value?.company_name ?? "Signed in"}
+        </span>
+        <span class="row">
+          <${IconButton}
+            icon=${THEMES[themeIndex()][2]}
+            kind="ghost small"
+            label="Change to: ${next[1]}"
+            onClick=${() => {
+              theme.value = next[0];
+            }}
+          />
+          <${IconButton}
+            icon="circle-help"
+            kind="ghost small"
+            label="Keyboard shortcuts"
+            onClick=${() => setHelp(true)}
+          />
+          <${IconButton} icon="log-out" kind="ghost small" label="Sign out" onClick=${signOut} />
+        </span>
+      </div>
+    </div>
+  `;
+}
+
+function Navigation({ available, current, setMenu }) {
+  return html`
+    <nav class="nav" aria-label="Pages">
+      ${available.map(
+        (each, index) => html`
+          ${
+            each.group &&
+            each.group !== available[index - 1]?.group &&
+            html`<span class="nav-title" key=${each.group}>${each.group}</span>`
+          }
+          <a
+            key=${each.id}
+            href=${href([each.id])}
+            aria-current=${each === current ? "page" : undefined}
+            onClick=${() => setMenu(false)}
+          >
+            <${Icon} name=${each.icon} />
+            ${each.label}
+          </a>
+        `,
+      )}
+    </nav>
+  `;
+}
+
+function TopBar({ menu, setMenu, setPalette }) {
+  return html`
+    <header class="topbar">
+      <${IconButton}
+        icon="menu"
+        label="Open navigation"
+        aria-expanded=${menu ? "true" : "false"}
+        onClick=${() => setMenu(true)}
+      />
+      <a class="brand" href=${href(["overview"])}><img src="icon.svg" alt="" />Postfinch</a>
+      <${IconButton} icon="search" label="Command palette" onClick=${() => setPalette(true)} />
+    </header>
+  `;
+}
+
+const themeIndex = () => THEMES.findIndex(([id]) => id === theme.value);
+
+function nextTheme() {
+  return THEMES[(themeIndex() + 1) % THEMES.length];
+}
+
+/** What searches for a text in the pages that are there. */
+function finderOf(available) {
+  return (text) =>
+    searches(text)
+      .filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page))
+      .map((each) => ({ ...each, run: () => go(each.path, each.query) }));
+}
+
+/** What the palette offers. */
+function commandsOf(available, setHelp) {
+  return [
+    ...available.map((each) => ({
+      label: each.label,
+      icon: each.icon,
+      run: () => go([each.id]),
+      keys: each.key && ["g", each.key],
+    })),
+    ...available.flatMap((each) =>
+      (each.actions ?? []).map((action) => ({
+        ...action,
+        run: () => go(action.path, action.query),
+      })),
+    ),
+    ...THEMES.map(([id, label, icon]) => ({
+      label,
+      icon,
+      run: () => {
+        theme.value = id;
+      },
+    })),
     { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
     { label: "Sign out", icon: "log-out", run: signOut },
   ];
-  const find = (text) => searches(text).filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page)).map((each) => ({ ...each, run: () => go(each.path, each.query) }));
-  return html`<div class="shell">
-    <a class="visually-hidden" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to content</a>
-    <header class="topbar"><${IconButton} icon="menu" label="Open navigation" aria-expanded=${menu ? "true" : "false"} onClick=${() => setMenu(true)} />
-      <a class="brand" href=${href(["overview"])}><img src="icon.svg" alt="" />Postfinch</a>
-      <${IconButton} icon="search" label="Command palette" onClick=${() => setPalette(true)} /></header>
-    <div class="scrim ${menu ? "open" : ""}" onClick=${() => setMenu(false)}></div>
-    <aside class="side ${menu ? "open" : ""}" aria-label="Sidebar" onKeyDown=${(event) => { if (event.key === "Escape") setMenu(false); }}>
-      <a class="brand" href=${href(["overview"])}><img src="icon.svg" alt="" />Postfinch${local.value && html`<span class="stage"><${Badge}>local<//></span>`}</a>
-      <button type="button" class="find" onClick=${() => setPalette(true)}><${Icon} name="search" />Find<kbd>Ctrl K</kbd></button>
-      <nav class="nav" aria-label="Pages">${available.map((each, index) => html`
-        ${each.group && each.group !== available[index - 1]?.group && html`<span class="nav-title" key=${each.group}>${each.group}</span>`}
-        <a key=${each.id} href=${href([each.id])} aria-current=${each === current ? "page" : undefined} onClick=${() => setMenu(false)}><${Icon} name=${each.icon} />${each.label}</a>`)}</nav>
-      <div class="side-foot">
-        ${subaccounts.value.length > 0 && html`<${SelectField} label="Act for" value=${subaccount.value} onChange=${(id) => { subaccount.value = id; }}
-          options=${[["", "Whole account"], ["0", "Primary account only"], ...subaccounts.value.map((each) => [String(each.id), each.name])]} />`}
-        <div class="row"><span class="clip soft" title=${account.value?.company_name}>${account.value?.company_name ?? "Signed in"}</span>
-          <span class="row"><${IconButton} icon=${THEMES.find(([id]) => id === theme.value)[2]} kind="ghost small" label="Change to: ${next[1]}" onClick=${() => { theme.value = next[0]; }} />
-          <${IconButton} icon="circle-help" kind="ghost small" label="Keyboard shortcuts" onClick=${() => setHelp(true)} />
-          <${IconButton} icon="log-out" kind="ghost small" label="Sign out" onClick=${signOut} /></span></div>
-      </div>
-    </aside>
-    <main class="main" id="main" tabindex="-1">${!discovered.value ? null : current ? html`<${Page} key=${current.id} page=${current} />` : local.value !== null && html`<${Missing} />`}</main>
-    ${palette && html`<${Palette} commands=${commands} find=${find} onClose=${() => setPalette(false)} />`}
-    ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
-    <${Questions} /><${Toasts} />
-  </div>`;
 }
 
 function Page({ page }) {
-  return html`<${Lazy} load=${page.load} around=${(content) => html`<div class="page"><h1>${page.label}</h1>${content}</div>`} />`;
+  return html`
+    <${Lazy}
+      load=${page.load}
+      around=${(content) => html`<div class="page"><h1>${page.label}</h1>${content}</div>`}
+    />
+  `;
 }
 
 function Missing() {
   const page = PAGES.find((each) => each.id === route.value.path[0] && !each.local);
-  if (page) return html`<div class="page"><h1>${page.label}</h1><${Ungranted} what="this page" grant=${page.grant} /></div>`;
-  return html`<div class="page"><h1>This page is not here</h1><p class="soft">The address names no page of this service that your key may open. The navigation lists those that there are.</p></div>`;
+  if (page)
+    return html`
+      <div class="page">
+        <h1>${page.label}</h1>
+        <${Ungranted} what="this page" grant=${page.grant} />
+      </div>
+    `;
+  return html`
+    <div class="page">
+      <h1>This page is not here</h1>
+      <p class="soft">
+        The address names no page of this service that your key may open. The navigation lists those
+        that there are.
+      </p>
+    </div>
+  `;
 }
 
 function Help({ pages: available, onClose }) {
   const going = available.filter((each) => each.key).map((each) => [each.label, ["g", each.key]]);
-  return html`<${Dialog} title="Keyboard shortcuts" wide onClose=${onClose}>
-    <dl class="shortcuts">${[...SHORTCUTS, ...going].map(([label, keys]) => html`<div key=${label}><dt>${label}</dt><dd>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dd></div>`)}</dl>
-    <p class="faint">Postfinch ${version.value}</p><//>`;
+  return html`
+    <${Dialog} title="Keyboard shortcuts" wide onClose=${onClose}>
+      <dl class="shortcuts">
+        ${[...SHORTCUTS, ...going].map(
+          ([label, keys]) => html`
+            <div key=${label}>
+              <dt>${label}</dt>
+              <dd>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+      <p class="faint">Postfinch ${version.value}</p>
+    <//>
+  `;
 }

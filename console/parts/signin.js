@@ -5,7 +5,7 @@ import { local } from "../core/service.js";
 import { key } from "../core/session.js";
 import { Button, TextField } from "./controls.js";
 
-export function SignIn() {
+export default function SignIn() {
   const [entry, setEntry] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
@@ -24,13 +24,33 @@ export function SignIn() {
     else key.value = entry.trim();
     return undefined;
   };
-  return html`<main class="signin"><form class="card" onSubmit=${submit} novalidate>
-    <span class="brand"><img src="icon.svg" alt="" /> Postfinch</span>
-    <div><h1>Sign in</h1><p class="soft">With an API key of the account or of a subaccount. It stays in this tab and is forgotten when the tab is closed.</p></div>
-    <${TextField} label="API key" type="password" value=${entry} onInput=${enter} problem=${problem} class="mono" autocomplete="off" spellcheck="false" autofocus
-      hint=${local.value ? html`<code>make run</code> prints a link that signs in.` : undefined} />
-    <${Button} type="submit" kind="primary" busy=${busy}>Sign in<//>
-  </form></main>`;
+  return html`
+    <main class="signin">
+      <form class="card" onSubmit=${submit} novalidate>
+        <span class="brand"><img src="icon.svg" alt="" /> Postfinch</span>
+        <div>
+          <h1>Sign in</h1>
+          <p class="soft">
+            With an API key of the account or of a subaccount. It stays in this tab and is forgotten
+            when the tab is closed.
+          </p>
+        </div>
+        <${TextField}
+          label="API key"
+          type="password"
+          value=${entry}
+          onInput=${enter}
+          problem=${problem}
+          class="mono"
+          autocomplete="off"
+          spellcheck="false"
+          autofocus
+          hint=${local.value ? html`<code>make run</code> prints a link that signs in.` : undefined}
+        />
+        <${Button} type="submit" kind="primary" busy=${busy}>Sign in<//>
+      </form>
+    </main>
+  `;
 }
 
 async function check(text) {

@@ -57,10 +57,15 @@ def build() -> list[str]:
         data = work / "node_modules" / _CLIENT_SUPPORT / "data" / "caniemail.json"
         (VENDOR / "caniemail.json").write_text(_client_support(json.loads(data.read_text())))
         (VENDOR / "LICENCES.txt").write_text(_licences(lock["packages"], work))
-    names = sorted(each.name for each in VENDOR.iterdir() if each != LOCK)
-    lock["sha256"] = {name: digest(VENDOR / name) for name in names}
+    lock["sha256"] = digests()
     LOCK.write_text(json.dumps(lock, indent=1) + "\n")
-    return names
+    return list(lock["sha256"])
+
+
+def digests() -> dict[str, str]:
+    """Return the SHA-256 of each file of others. The lock and the types beside them are our own."""
+    files = [each for each in VENDOR.iterdir() if each != LOCK and each.suffix != ".ts"]
+    return {each.name: digest(each) for each in sorted(files)}
 
 
 def digest(path: Path) -> str:

@@ -117,6 +117,8 @@ def test_the_results_of_earlier_versions_stay(console: Console, service: Service
     dialog = page.get_by_role("dialog", name="New A/B test")
     dialog.get_by_role("switch", name="Schedule it").check()
     dialog.get_by_role("button", name="Schedule", exact=True).click()
+    # The list, which may show another test that is running, makes room for the test
+    expect(page.get_by_role("heading", name="Spring", level=1)).to_be_visible()
     expect(page.get_by_text("Running")).to_be_visible()
     expect(page.get_by_role("combobox", name="Version")).to_have_count(0)
     send(service, range(6), "spring")

@@ -17,13 +17,22 @@ from tests.journey.service import KEY, Service
 
 EXAMPLES = """async () => {
   const { operationsOf } = await import("./core/description.js");
-  const { exampleOf, LANGUAGES } = await import("./core/api-examples.js");
+  const { exampleOf, LANGUAGES } = await import("./core/examples.js");
   const documents = await Promise.all(["../openapi.json", "../local/openapi.json"].map(
     (path) => fetch(path).then((response) => response.json())));
-  return documents.flatMap(operationsOf).map((each) => [each.id, Object.keys(LANGUAGES).map(
-    (language) => exampleOf(language, { ...each, query: { a: "b c" }, headers: { "X-A": "it's" },
+  return documents.flatMap(operationsOf).map((each) => [each.id, LANGUAGES.map(
+    ([language]) => exampleOf(language, { ...each, query: { a: "b c" }, headers: { "X-A": "it's" },
       body: each.bodies[0]?.example ? JSON.stringify(each.bodies[0].example) : "",
       mediaType: each.bodies[0]?.mediaType }))]);
+}"""
+
+WAYS = """async (body) => {
+  const { exampleOf, LANGUAGES } = await import("./core/examples.js");
+  const call = { method: "POST", path: "api/v1/templates", mediaType: "application/json" };
+  return LANGUAGES.map(([language]) => [
+    exampleOf(language, { ...call, body, key: "it's" }),
+    exampleOf(language, { ...call, body: JSON.stringify(body, null, 2) }),
+  ]);
 }"""
 
 
@@ -115,6 +124,15 @@ def test_every_operation_has_examples_that_are_programs(console: Console, tmp_pa
             "${require('fs').readFileSync(name)}})`)"
         )
         subprocess.run([node, "-e", code, *map(str, names)], check=True)
+
+
+def test_an_example_has_the_key_only_where_it_is_given(console: Console) -> None:
+    quoted = ("""'Authorization: it'\\''s'""", '"it\'s"', '"it\'s"')
+    variables = ('"Authorization: $API_KEY"', 'os.environ["API_KEY"]', "process.env.API_KEY")
+    examples = console.open("api").evaluate(WAYS, {"none": None, "some": [True, {}], "text": "ü"})
+    for (personal, shared), key, variable in zip(examples, quoted, variables, strict=True):
+        assert key in personal
+        assert personal.replace(key, variable) == shared.replace("import os\n", "")
 
 
 @pytest.mark.parametrize("language", ["curl", "python", "node"])

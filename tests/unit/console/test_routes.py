@@ -15,7 +15,7 @@ from app import app
 from chalicelib import __version__
 from chalicelib.console.files import FOLDER
 from chalicelib.core import settings
-from infrastructure.console_vendor.__main__ import LOCK, VENDOR, digest
+from infrastructure.console_vendor.__main__ import LOCK, digests
 from tests.unit.core.gateway_events import event
 
 
@@ -134,6 +134,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
     "path",
     [
         "/console/nothing.js",
+        "/console/api.d.ts",
         "/console/..%2Fapp.py",
         "/console/%2e%2e/app.js",
         "/console/vendor/..%2f..%2fapp.js",
@@ -165,5 +166,11 @@ def test_all_addresses_are_relative() -> None:
 
 
 def test_every_file_of_others_is_the_one_that_the_lock_names() -> None:
-    digests = json.loads(LOCK.read_text())["sha256"]
-    assert digests == {each.name: digest(each) for each in VENDOR.iterdir() if each != LOCK}
+    assert digests() == json.loads(LOCK.read_text())["sha256"]
+
+
+def test_the_check_of_types_knows_the_versions_of_the_lock() -> None:
+    lock = {each["name"]: each["version"] for each in json.loads(LOCK.read_text())["packages"]}
+    tools = json.loads((FOLDER.parent / "package.json").read_text())["devDependencies"]
+    versions = {name: version for name, version in tools.items() if name in lock}
+    assert versions == {name: lock[name] for name in ("@preact/signals", "preact", "uplot")}

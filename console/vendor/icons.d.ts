@@ -1,0 +1,2 @@
+/** The name of an icon → what is inside its SVG. */
+export const icons: Record<string, string>;
