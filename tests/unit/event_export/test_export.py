@@ -12,7 +12,7 @@ from moto import mock_aws
 from chalicelib.core import queues
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.settings import load
-from chalicelib.event_export import writers
+from chalicelib.event_export import targets, writers
 from chalicelib.event_export.collect import QUEUE, collect
 from chalicelib.event_export.worker import export_batch
 from chalicelib.events import stream
@@ -166,7 +166,7 @@ def test_requests_keep_the_limits_of_their_service(monkeypatch: pytest.MonkeyPat
         requests.clear()
         changed = writers._SERVICES[service]._replace(send=take)
         monkeypatch.setitem(writers._SERVICES, service, changed)
-        assert writers.write(writers.Target("", service, "", "", ""), lines) == []
+        assert writers.write(targets.ExportTarget("", service, "", "", ""), lines) == []
         assert [len(request) for request in requests] == counts
         assert [line for request in requests for line in request] == lines
 

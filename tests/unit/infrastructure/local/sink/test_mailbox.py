@@ -285,8 +285,8 @@ def test_a_reader_in_another_process_sees_and_clears_what_is_added(
 ) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from infrastructure.local.sink.mailbox import Mailbox\n"
-        "box = Mailbox(Path(sys.argv[1]))\n"
+        "from infrastructure.local.sink.mailbox import SinkMailbox\n"
+        "box = SinkMailbox(Path(sys.argv[1]))\n"
         "for line in sys.stdin:\n"
         "    clear = line == 'clear\\n'\n"
         "    print(box.clear() if clear else len(box.list(limit=1000)), flush=True)\n"
@@ -326,8 +326,8 @@ def test_opening_waits_while_another_process_repairs_the_index(tmp_path: Path) -
 def test_two_processes_may_open_a_new_mailbox_at_once(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from infrastructure.local.sink.mailbox import Mailbox\n"
-        "Mailbox(Path(sys.argv[1])).add('', 'b@b.test', b'')\n"
+        "from infrastructure.local.sink.mailbox import SinkMailbox\n"
+        "SinkMailbox(Path(sys.argv[1])).add('', 'b@b.test', b'')\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "box")]
     openers = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
