@@ -34,6 +34,7 @@ NAMESPACE = "Postfinch"
 #: Keys that a line about a request or batch does without: its log group is named after the function
 _LONG = ("service", "location", "function_name", "xray_trace_id")
 
+_LONG_TIME_MS = 10
 _ADDRESS = re.compile(r"[^\s<>()\[\]{}:;,\"=]{1,256}@[\w.-]+")
 _cold = [True]
 
@@ -123,7 +124,8 @@ def measured(
 
     The name of a count in milliseconds ends in ``Time``. A ``routine`` line, one for each request
     or batch, is short, because it costs as much as a write unit: it leaves out counts that are
-    zero, and their unit. It is not written to text logs, which people read.
+    zero, their unit, and fractions of times from 10 ms on. It is not written to text logs, which
+    people read.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -131,7 +133,11 @@ def measured(
         return
     where = {"Stage": settings().stage, **dimensions}
     if routine:
-        counts = {name: count for name, count in counts.items() if count or _is_time(name)}
+        counts = {
+            name: round(count) if count >= _LONG_TIME_MS else count
+            for name, count in counts.items()
+            if count or _is_time(name)
+        }
     metrics = [{"Name": name, **_unit(name, routine)} for name in counts]
     directive = {"Namespace": NAMESPACE, "Dimensions": [list(where)], "Metrics": metrics}
     described = {"Timestamp": clock.now_ms(), "CloudWatchMetrics": [directive]}

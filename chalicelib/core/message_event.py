@@ -7,7 +7,8 @@ public form, in which most numbers are text. ``events.fields`` describes each fi
 reads those of :class:`_Internal`; nobody is shown them.
 """
 
-# Without the import of annotations, which would compile each of these types at a cold start
+# Real types, not those of `core.typed_dicts`: a test compares them with what is documented. Without
+# the import of annotations, which would compile each of them at a cold start
 
 from typing import NotRequired, TypedDict
 

@@ -135,6 +135,13 @@ def test_a_routine_line_leaves_out_counts_of_zero_and_units(stream: io.StringIO)
     ]
 
 
+def test_a_routine_line_has_fractions_of_short_times_only(stream: io.StringIO) -> None:
+    times = {"RequestTime": 9.9, "BatchTime": 123.4}
+    logs.measured(log, "answered", times, dimensions={}, routine=True)
+    (line,) = lines(stream)
+    assert (line["RequestTime"], line["BatchTime"]) == (9.9, 123)
+
+
 def test_counts_are_not_logged_below_the_level_info(stream: io.StringIO) -> None:
     log.setLevel(logging.WARNING)
     logs.measured(log, "answered", {"Requests": 1}, dimensions={})
