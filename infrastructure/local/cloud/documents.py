@@ -1,8 +1,7 @@
-"""Note the changes of everything in the local cloud but items, messages and objects.
+"""Keep everything of MiniStack but items, messages and objects: its declarations, settings, keys.
 
-That is little and changes rarely: declarations of tables, queues, functions and stacks, settings,
-keys. After a request that may have changed any of it, all of it is compared with what the log has;
-only that of DynamoDB or SQS after a request to one of them.
+That is little and changes rarely. After a request that may have changed any of it, all of it is
+compared with what the store has; only that of DynamoDB or SQS after a request to one of them.
 """
 
 from __future__ import annotations
@@ -11,81 +10,94 @@ import copy
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 from ministack import app as ministack_app
 from ministack.core import persistence
 
-from infrastructure.local.cloud.changes import Change
-from infrastructure.local.cloud.earlier_snapshot import SCOPED
-from infrastructure.local.cloud.journal import ChangeJournal
+from chalicelib.core.json_types import Json
+from infrastructure.local.cloud.ministack_items import MinistackItems
+from infrastructure.local.cloud.store import Store
+from infrastructure.local.cloud.stored_queue import MinistackMessages
 
-Path = tuple[str, ...]
+#: What MiniStack writes for its stores of entries that belong to an account (and a region)
+SCOPED = ("__account_region_scoped__", "__scoped__")
 
-# Members of the entries of a service's attribute that are noted otherwise, or counted at the start
-_ELSEWHERE = {
-    ("dynamodb", "tables"): {"items", "ItemCount", "TableSizeBytes"},
-    ("sqs", "queues"): {"messages"},
-}
+# Service, attribute, and entry of the attribute: the last is empty for what has no entries
+Path = tuple[str, str, str]
+
+# Members of entries that are counted from what is stored
+_COUNTS = ("ItemCount", "TableSizeBytes")
 _NOT_COPIED = ("cloudformation", "dynamodb", "sqs")
 _encoder = json.JSONEncoder(default=persistence._json_default, separators=(",", ":"))
 
 
 class Documents:
-    """What the log says of each service. ``adopt`` notes what new tables and queues contain."""
+    """What the store has of each service."""
 
-    def __init__(self, adopt: Callable[[], None]) -> None:
-        self._adopt = adopt
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._digests: dict[Path, bytes] = {}
-        self._changed: set[str] = set()
 
-    def remember(self, change: Change) -> None:
-        """Note that the log says this, or no longer says it."""
-        if change.value is None:
-            self._digests.pop(change.path, None)
-        else:
-            self._digests[change.path] = _digest(change.value)
+    def restore(self) -> None:
+        """Make what is stored the state of MiniStack's services."""
+        states: defaultdict[str, Json] = defaultdict(dict)
+        rows = self._store.read("SELECT service, attribute, entry, value FROM documents ORDER BY 3")
+        for service, attribute, entry, value in rows.fetchall():
+            self._digests[service, attribute, entry] = _digest(value)
+            if entry:
+                states[service][attribute]["data"][entry] = json.loads(value)
+            else:
+                states[service][attribute] = json.loads(value)
+        for service, module in ministack_app._state_map.items():
+            if state := states.get(service):
+                text = json.dumps(state)
+                restored = json.loads(text, object_hook=persistence._json_object_hook)
+                ministack_app._get_module(module).load_persisted_state(restored)
 
-    def may_have_changed(self, service: str = "") -> None:
-        """Compare what this service has, or everything, when the next changes are written."""
-        self._changed.add(service)
+    def store_changes(self, service: str = "") -> Callable[[], None]:
+        """Write what is no longer as the store has it, of one service or of all.
 
-    def note_changes(self, journal: ChangeJournal) -> None:
-        """Note what is no longer as the log says, unless a deployment is under way.
-
-        A deployment lives in a task that a restart would not resume: it is in the log as a whole or
-        not at all.
+        A deployment lives in a task that a restart would not resume: it is stored as a whole or not
+        at all. Returns what is to be called when it is committed.
         """
-        if not self._changed or deploying():
-            return
-        services = frozenset() if "" in self._changed else frozenset(self._changed)
-        self._changed.clear()
-        paths = {path for path in self._digests if not services or path[1] in services}
-        for change in document_changes(services):
-            paths.discard(change.path)
-            assert change.value is not None
-            if self._digests.get(change.path) != _digest(change.value):
-                self.remember(change)
-                journal.note(change)
-        for path in sorted(paths):
-            self.remember(Change(path, None))
-            journal.remove(path)
-        self._adopt()
+        if deploying():
+            return lambda: None
+        digests: dict[Path, bytes | None] = {
+            path: None for path in self._digests if not service or path[0] == service
+        }
+        for path, value in documents(service):
+            digest = _digest(value)
+            if self._digests.get(path) == digest:
+                digests.pop(path)
+                continue
+            digests[path] = digest
+            self._store.write("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", (*path, value))
+        for path, change in digests.items():
+            if change is None:
+                self._store.write(
+                    "DELETE FROM documents WHERE (service, attribute, entry) = (?, ?, ?)", path
+                )
+        return lambda: self._remember(digests)
+
+    def _remember(self, digests: dict[Path, bytes | None]) -> None:
+        for path, digest in digests.items():
+            if digest is None:
+                self._digests.pop(path, None)
+            else:
+                self._digests[path] = digest
 
 
-def document_changes(services: Collection[str] = ()) -> Iterator[Change]:
-    """Yield the changes that put everything but items, messages and objects.
-
-    Those of these ``services``, or of all.
-    """
-    for service, get_state in ministack_app._build_persistence_save_dict().items():
-        if services and service not in services:
+def documents(service: str = "") -> Iterator[tuple[Path, str]]:
+    """Yield everything of one service, or of all, as JSON."""
+    for each, get_state in ministack_app._build_persistence_save_dict().items():
+        if service and service != each:
             continue
-        state = _state_of(service, get_state)
-        for attribute, value in (state or {}).items():
-            yield from _attribute_changes(service, attribute, value)
+        for attribute, value in (_state_of(each, get_state) or {}).items():
+            yield from _attribute(each, attribute, value)
 
 
 def deploying() -> bool:
@@ -109,22 +121,31 @@ def _state_of(service: str, get_state: Callable[[], Any]) -> Any:
         module.copy = copy  # type: ignore[attr-defined]
 
 
-def _attribute_changes(service: str, attribute: str, value: Any) -> Iterator[Change]:
-    path = ("document", service, attribute)
+def _attribute(service: str, attribute: str, value: Any) -> Iterator[tuple[Path, str]]:
     try:
         scoped = persistence._json_default(value)
     except TypeError:
         scoped = value
     if not isinstance(scoped, dict) or not any(scoped.get(kind) for kind in SCOPED):
-        yield Change(path, _encoder.encode(value).encode())
+        yield (service, attribute, ""), _encoder.encode(value)
         return
-    yield Change(path, _encoder.encode({**scoped, "data": {}}).encode())
-    elsewhere = _ELSEWHERE.get((service, attribute), set())
+    yield (service, attribute, ""), _encoder.encode({**scoped, "data": {}})
     for key, entry in scoped["data"].items():
-        if elsewhere:
-            entry = {name: member for name, member in entry.items() if name not in elsewhere}
-        yield Change((*path, key), _encoder.encode(entry).encode())
+        yield (service, attribute, key), _encoder.encode(_without_contents(entry))
 
 
-def _digest(value: bytes) -> bytes:
-    return hashlib.blake2b(value, digest_size=16).digest()
+def _without_contents(entry: Any) -> Any:
+    """Return an entry without what is stored elsewhere."""
+    if not isinstance(entry, dict):
+        return entry
+    stored = (MinistackItems, MinistackMessages)
+    counts = _COUNTS if isinstance(entry.get("items"), MinistackItems) else ()
+    return {
+        name: member
+        for name, member in entry.items()
+        if not isinstance(member, stored) and name not in counts
+    }
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.blake2b(value.encode(), digest_size=16).digest()

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 def keep_in(directory: Path) -> None:
     """Have MiniStack write code to ``directory`` and read it from there, and remove none."""
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     lambda_svc.CODE_BLOB_DIR = str(directory)
     lambda_svc._prune_orphan_code_blobs = _keep_archives
 

@@ -22,9 +22,11 @@ from infrastructure.local.cloud import signature
 from infrastructure.local.this_machine import reason_to_refuse
 
 if TYPE_CHECKING:
-    from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
+    from infrastructure.local.cloud.asgi import AsgiApplication, Receive, Scope, Send
 
 HEALTH = "/_ministack/health"
+#: Where an ASGI scope has who signed the request
+CALLER = "caller"
 
 # MiniStack's routes go by the host's name as well, so a deployed API is served without a subdomain
 _DEPLOYED_API = re.compile(r"/_aws/execute-api/[a-z0-9]{1,32}/.*", re.DOTALL)
@@ -84,6 +86,7 @@ class Gatekeeper:
                 return
             body, receive = content, _replaying(content, receive)
         if signature.verify(claim, scope, body, self._secret):
+            scope[CALLER] = claim.signer
             await self._application(scope, receive, _without_cors(send))
         else:
             reason = "the request is not signed with the cloud's secret"

@@ -19,7 +19,8 @@ from urllib.parse import parse_qs
 from infrastructure.local.cloud import retention
 
 if TYPE_CHECKING:
-    from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
+    from infrastructure.local.cloud.asgi import AsgiApplication, Receive, Scope, Send
+    from infrastructure.local.cloud.state import State
 
 PATH = "/_postfinch/counts"
 EXPIRE_PATH = "/_postfinch/expire"
@@ -30,8 +31,9 @@ _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 class RequestCounts:
     """An ASGI application that counts what passes through to another."""
 
-    def __init__(self, application: AsgiApplication) -> None:
+    def __init__(self, application: AsgiApplication, state: State) -> None:
         self._application = application
+        self._state = state
         self._requests: Counter[str] = Counter()
         self._latest: deque[str] = deque(maxlen=500)
         self._units = {"write": 0.0, "read": 0.0}
@@ -44,7 +46,7 @@ class RequestCounts:
             await self._send_counts(send)
         elif scope["path"] == EXPIRE_PATH:
             now = float(parse_qs(scope["query_string"].decode())["now"][0])
-            await _send_json(send, {"removed": retention.sweep(now)})
+            await _send_json(send, {"removed": retention.sweep(self._state, now)})
         else:
             await self._count(scope, receive, send)
 

@@ -14,19 +14,23 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
-from datetime import datetime
+from contextlib import suppress
 from typing import Any
 
 from ministack.core.responses import AccountRegionScopedDict
-from ministack.services import dynamodb, s3, sqs
+from ministack.services import dynamodb
 
 from chalicelib.core.json_types import Json
-from infrastructure.local.cloud.items import Items
-from infrastructure.local.cloud.table_items import tables
+from infrastructure.local.cloud.item_requests import TOKEN_SECONDS
+from infrastructure.local.cloud.state import State
+from infrastructure.local.cloud.store import CannotStore
+from infrastructure.local.cloud.stored_objects import UNUSED_SECONDS
 
 INTERVAL = 60.0
 _DAY = 86_400
-_DEFAULT_RETENTION = 345_600
+# Requests are answered between two portions of what is removed or given back
+_PORTION = 1_000
+_PAUSE = 0.02
 
 
 class _NotSwept(AccountRegionScopedDict):
@@ -45,67 +49,48 @@ def install() -> None:
     dynamodb._ttl_settings = settings
 
 
-async def keep() -> None:
-    """Sweep every minute. Runs until cancelled."""
+async def keep(state: State) -> None:
+    """Sweep every minute, and give space back. Runs until cancelled."""
+    next_look = time.monotonic()
     while True:
         await asyncio.sleep(INTERVAL)
-        sweep(time.time())
+        with suppress(CannotStore):
+            while remove_some(state, time.time()):
+                await asyncio.sleep(_PAUSE)
+        if state.store.has_much_free():
+            while state.store.give_back():
+                await asyncio.sleep(_PAUSE)
+        if time.monotonic() >= next_look:
+            next_look = time.monotonic() + UNUSED_SECONDS
+            with suppress(OSError):
+                await asyncio.to_thread(state.objects.remove_unused_files)
 
 
-def sweep(now: float) -> int:
-    """Remove what is no longer kept at the time ``now``; return how much that was."""
-    _forget_transactions(now)
-    return _expire_items(now) + _expire_messages(now) + _expire_objects(now)
+def sweep(state: State, now: float) -> int:
+    """Remove what is no longer kept at the time ``now``; return how much that was.
 
-
-def _forget_transactions(now: float) -> None:
-    """Forget the tokens of transactions, which MiniStack does only at the next transaction."""
-    tokens = dynamodb._txn_idempotency._data
-    oldest = now - dynamodb._TXN_TOKEN_TTL
-    for key in [key for key, each in tokens.items() if each["completed_at"] <= oldest]:
-        del tokens[key]
-
-
-def _expire_items(now: float) -> int:
-    keys = [
-        (table, *key)
-        for _, table in tables()
-        if isinstance(table["items"], Items)
-        for key in table["items"].expired(now)
-    ]
-    for key in keys:
-        dynamodb._remove_item(*key)
-    return len(keys)
-
-
-def _expire_messages(now: float) -> int:
+    Raises :class:`CannotStore`.
+    """
     count = 0
-    for queue in sqs._queues._data.values():
-        retention = int(queue["attributes"].get("MessageRetentionPeriod", _DEFAULT_RETENTION))
-        messages = queue["messages"]
-        young = [each for each in messages if now - _entry_time(each, now) < retention]
-        if len(young) < len(messages):
-            queue["messages"] = young
-            count += len(messages) - len(young)
+    while portion := remove_some(state, now):
+        count += portion
     return count
 
 
-def _entry_time(message: Json, default: float) -> float:
-    return float(message.get("enqueued_at") or message.get("sent_at") or default)
+def remove_some(state: State, now: float) -> int:
+    """Remove a portion of what is no longer kept; return how much that was.
 
-
-def _expire_objects(now: float) -> int:
-    count = 0
-    for bucket, rule in list(_lifecycle_rules()):
-        objects = (s3._buckets.get(bucket) or {}).get("objects", {})
-        latest = now - int(rule["ExpirationInDays"]) * _DAY
-        for key in [
-            key
-            for key, each in objects.items()
-            if key.startswith(rule.get("Prefix", "")) and _modified(each) <= latest
-        ]:
-            s3._delete_object(bucket, key)
-            count += 1
+    Raises :class:`CannotStore`, and nothing is removed.
+    """
+    store = state.store
+    with store.transaction():
+        store.write("DELETE FROM transactions WHERE at <= ?", (now - TOKEN_SECONDS,))
+        count = sum(table.expire(now, _PORTION) for table in state.tables)
+        count += sum(queue.expire(now, _PORTION) for queue in state.queues)
+        for bucket, rule in list(_lifecycle_rules()):
+            latest = now - int(rule["ExpirationInDays"]) * _DAY
+            prefix = rule.get("Prefix", "")
+            count += state.objects.expire(bucket, prefix, latest, _PORTION)
     return count
 
 
@@ -121,7 +106,3 @@ def _lifecycle_rules() -> Iterator[tuple[str, Json]]:
                 for rule in lifecycle.get("Rules", ()):
                     if rule.get("Status") == "Enabled" and "ExpirationInDays" in rule:
                         yield resource["PhysicalResourceId"], rule
-
-
-def _modified(object_: Json) -> float:
-    return datetime.fromisoformat(object_["last_modified"]).timestamp()

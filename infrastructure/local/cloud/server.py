@@ -1,15 +1,16 @@
 """Serve the local cloud: MiniStack on one loopback port, its state kept under one directory.
 
 ``python -m infrastructure.local.cloud --port N --data DIR``. Only requests that are signed with
-``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored: it survives
-every end of the process, SIGKILL included, and an end of the machine except for the last second or
-so (see `redo_log`). A second cloud on the same directory waits until the first has ended. A state
-that is damaged is left as it is, and the exit status is 3.
+``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored (see `store`):
+it survives every end of the process, SIGKILL included. ``CLOUD_DURABILITY`` tells when it survives
+an end of the machine: ``second`` (default), at most a second later; ``answer``, when it is answered.
+A second cloud on the same directory waits until the first has ended. A state that is damaged is
+left as it is, and the exit status is 3.
 
-MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules patch
-MiniStack through its private interfaces, so its version is pinned: `durability`, `documents`,
-`table_items`, `queue_changes`, `restoration`, `function_code`, `retention`, `steady_time`,
-`queue_reads`, `long_polls`, `ordered_indexes` and `wire_protocols`. Each says what it repairs, and
+MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules use or
+patch private parts of MiniStack, so its version is pinned: `documents`, `function_code`,
+`item_requests`, `queue_requests`, `queues`, `retention`, `steady_time`, `stored_objects`, `tables`
+and `wire_protocols`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
@@ -25,15 +26,21 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from infrastructure.local.cloud.redo_log import DamagedState
+from infrastructure.local.cloud.store import DamagedState, Synchronization
 from infrastructure.local.notices import REFUSED
+
+if TYPE_CHECKING:
+    from infrastructure.local.cloud.asgi import AsgiApplication
 
 # Less than the supervisor waits for this process, so that the message below reaches the user.
 LOCK_PATIENCE = 45.0
+
+# Synchronizing with the disk after each request would take longer than the request
+SYNCHRONIZATION_INTERVAL = 1.0
 
 # MiniStack keeps this port in the addresses of queues that it stores, and answers with the port
 # that the caller used instead. A constant therefore outlives a change of the real port.
@@ -51,15 +58,13 @@ def ministack_environment(data: Path) -> dict[str, str]:
         "PERSIST_STATE": "0",
         # MiniStack keeps a key here that it otherwise makes anew at each start
         "STATE_DIR": str(data / "own"),
-        "S3_PERSIST": "1",
-        "S3_DATA_DIR": str(data / "objects"),
         "DOCKER_HOST": "unix:///nonexistent",
         # Unpacked archives of deployed functions, which it does not always remove
         "TMPDIR": str(data / "tmp"),
     }
 
 
-async def serve(port: int, data: Path, lock: int) -> None:
+async def serve(port: int, data: Path) -> None:
     """Serve on ``port`` until SIGTERM or SIGINT; raises DamagedState before that."""
     # MiniStack would import it, and a hundred services with it, when the stack is first asked for.
     # The supervisor imports what the other processes need meanwhile.
@@ -67,29 +72,29 @@ async def serve(port: int, data: Path, lock: int) -> None:
     import uvicorn
     from ministack.app import app
 
-    from infrastructure.local.cloud import queue_reads, retention, steady_time, wire_protocols
-    from infrastructure.local.cloud.durability import Durable
+    from infrastructure.local.cloud import retention, steady_time, wire_protocols
     from infrastructure.local.cloud.gatekeeper import Gatekeeper
-    from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
-    from infrastructure.local.cloud.ordered_indexes import OrderedIndexes
     from infrastructure.local.cloud.request_counts import RequestCounts
-    from infrastructure.local.cloud.state import open_state
+    from infrastructure.local.cloud.requests import Requests
+    from infrastructure.local.cloud.state import State
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    state = open_state(data / "state", Path(os.environ["TMPDIR"]), lock)
+    waits = os.environ.get("CLOUD_DURABILITY", "second") == "answer"
+    state = State(data, asyncio.get_running_loop(), synchronizes=waits)
+    state.restore()
+    synchronization = Synchronization(state.store)
     retention.install()
-    steady_time.install()
-    queue_reads.install()
     wire_protocols.install()
-    LongPolls().install()
-    OrderedIndexes().install()
-    durable = Durable(forget_hung_up(app), state.journal, state.documents)
-    durable.install()
-    application = RequestCounts(durable) if os.environ.get("COUNT_REQUESTS") else durable
+    clock = steady_time.install()
+    requests = Requests(app, state, clock, synchronization if waits else None)
+    requests.install()
+    application: AsgiApplication = requests
+    if os.environ.get("COUNT_REQUESTS"):
+        application = RequestCounts(requests, state)
     server = Server(
         uvicorn.Config(
             Gatekeeper(application, os.environ.get("AWS_SECRET_ACCESS_KEY", "")),
@@ -110,13 +115,25 @@ async def serve(port: int, data: Path, lock: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, server)
     keepers = asyncio.gather(
-        state.journal.keep_synchronized(), state.compaction.keep(), retention.keep()
+        state.keep(SYNCHRONIZATION_INTERVAL),
+        synchronization.keep(SYNCHRONIZATION_INTERVAL),
+        retention.keep(state),
     )
     await server.serve()
     keepers.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await keepers
-    state.journal.close()
+    state.close()
+
+
+def _run(serving: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, with uvloop where there is one: it halves the cost of a request."""
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(serving)
+    else:
+        uvloop.run(serving)
 
 
 def _stop(server: Any) -> None:
@@ -145,7 +162,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--data", type=Path, required=True, help="directory of the state")
     options = parser.parse_args(arguments)
-    lock = lock_data(options.data)
+    # Held until the process ends
+    lock_data(options.data)
     os.environ.update(ministack_environment(options.data))
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     Path(os.environ["TMPDIR"]).mkdir()
@@ -157,9 +175,9 @@ def main(arguments: list[str] | None = None) -> None:
     sys.modules["docker"] = None  # type: ignore[assignment]
     status = 0
     try:
-        asyncio.run(serve(options.port, options.data, lock))
+        _run(serve(options.port, options.data))
     except DamagedState as damage:
         print(damage, file=sys.stderr, flush=True)
         status = REFUSED
-    # Do not wait for threads of MiniStack: all that they did is in the log.
+    # Do not wait for threads of MiniStack: all that they did is stored.
     os._exit(status)

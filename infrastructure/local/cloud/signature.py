@@ -34,6 +34,7 @@ _TIME = re.compile(rb"[0-9]{8}T[0-9]{6}Z")
 class _Signer(NamedTuple):
     """The part of an ``Authorization`` value that is the same for many requests."""
 
+    access_key: bytes
     date: bytes
     region: bytes
     service: bytes
@@ -133,8 +134,8 @@ def _signer(prefix: bytes) -> _Signer | None:
     match = _AUTHORIZATION.fullmatch(prefix)
     if match is None:
         return None
-    _, date, region, service, names = match.groups()
-    return _Signer(date, region, service, tuple(names.split(b";")))
+    access_key, date, region, service, names = match.groups()
+    return _Signer(access_key, date, region, service, tuple(names.split(b";")))
 
 
 @lru_cache(maxsize=64)

@@ -1,70 +1,95 @@
-"""Open the state of the local cloud: restore it, and write its changes to the log from then on."""
+"""Open the state of the local cloud: give MiniStack what is stored, and store what it changes."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
-import time
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from ministack.services import sqs
+from infrastructure.local.cloud import function_code, store
+from infrastructure.local.cloud.documents import Documents, deploying
+from infrastructure.local.cloud.queues import Queues
+from infrastructure.local.cloud.store import CannotStore, Store
+from infrastructure.local.cloud.stored_objects import StoredObjects
+from infrastructure.local.cloud.tables import Tables
 
-from infrastructure.local.cloud import function_code, queue_changes
-from infrastructure.local.cloud.compaction import Compaction
-from infrastructure.local.cloud.documents import Documents
-from infrastructure.local.cloud.item_file import ItemFile
-from infrastructure.local.cloud.journal import ChangeJournal
-from infrastructure.local.cloud.redo_log import DamagedState
-from infrastructure.local.cloud.restoration import Contradiction, Restoration
-from infrastructure.local.cloud.state_files import ARCHIVES, StateFiles
-from infrastructure.local.cloud.table_items import ItemsInFile
+ARCHIVES = "archives"
+OBJECTS = "objects"
 
 
-class State(NamedTuple):
-    """What writes the changes of MiniStack's services."""
+class State:
+    """Everything that is stored under ``root``; raises :class:`DamagedState`.
 
-    journal: ChangeJournal
-    documents: Documents
-    compaction: Compaction
-
-
-def open_state(root: Path, temporary: Path, lock: int) -> State:
-    """Restore what the files under ``root`` say; raises :class:`DamagedState`.
-
-    Items are kept in a file in ``temporary``; ``lock`` is the descriptor of the lock on the data.
+    With ``synchronizes``, files are on the disk when they are written.
     """
-    files, file = StateFiles(root), ItemFile(temporary)
 
-    def adopt() -> None:
-        items.adopt()
-        queue_changes.adopt(journal)
+    def __init__(
+        self, root: Path, loop: asyncio.AbstractEventLoop, *, synchronizes: bool = False
+    ) -> None:
+        path = root / store.NAME
+        if path.exists():
+            store.check(path)
+        else:
+            store.create(path)
+        self.store = Store(path)
+        self.documents = Documents(self.store)
+        self.tables = Tables(self.store)
+        self.queues = Queues(self.store, loop)
+        self.objects = StoredObjects(self.store, root / OBJECTS, synchronizes=synchronizes)
+        self._changed: set[str] = set()
+        self._archives = root / ARCHIVES
 
-    documents = Documents(adopt)
-    restoration = Restoration(file, documents)
-    # All that is made here stays, so collections of it would find nothing
-    gc.disable()
-    try:
-        restoration.apply(files.base_changes(time.time()))
-        if files.base is not None:
-            restoration.serve(files.base)
-        restoration.apply(files.log_changes())
-        journal = ChangeJournal(
-            files.open_log(),
-            sqs._queues_lock,
-            lambda: documents.note_changes(journal),
-            file.make_room,
-        )
-        items = ItemsInFile(file, journal)
-        function_code.keep_in(root / ARCHIVES)
-        restoration.install(journal)
-    except Contradiction as contradiction:
-        raise DamagedState(
-            root, f"has records that do not fit together ({contradiction})"
-        ) from None
-    function_code.restore_lost_code()
-    function_code.remove_unused(root / ARCHIVES)
-    gc.freeze()
-    gc.enable()
-    items.install()
-    documents.may_have_changed()
-    return State(journal, documents, Compaction(files, journal, lock, file))
+    def restore(self) -> None:
+        """Make what is stored the state of MiniStack's services."""
+        function_code.keep_in(self._archives)
+        # All that is made here stays, so collections of it would find nothing
+        gc.disable()
+        self.documents.restore()
+        self.tables.install()
+        self._adopt()
+        function_code.restore_lost_code()
+        function_code.remove_unused(self._archives)
+        self.may_have_changed()
+        self.commit()
+        gc.freeze()
+        gc.enable()
+
+    def may_have_changed(self, service: str = "") -> None:
+        """Compare what this service declares, or all do, at the next commit."""
+        self._changed.add(service)
+
+    def commit(self) -> None:
+        """Store what was changed since the last commit; raises :class:`CannotStore`.
+
+        What MiniStack declares meanwhile is stored with a later commit if it cannot be with this.
+        """
+        if not self._changed or deploying():
+            self.store.commit()
+            return
+        with self.store.lock:
+            services = {""} if "" in self._changed else self._changed
+            done = [self.documents.store_changes(service) for service in services]
+            self._adopt()
+            self.store.commit()
+        self._changed = set()
+        for each in done:
+            each()
+
+    async def keep(self, interval: float) -> None:
+        """Commit what tasks and threads of MiniStack change. Runs until cancelled."""
+        while True:
+            await asyncio.sleep(interval)
+            with suppress(CannotStore):
+                self.commit()
+
+    def close(self) -> None:
+        """Store what is left."""
+        with suppress(CannotStore):
+            self.commit()
+        self.store.close()
+
+    def _adopt(self) -> None:
+        self.tables.adopt()
+        self.queues.adopt()
+        self.objects.adopt()

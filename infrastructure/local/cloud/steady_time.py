@@ -25,6 +25,7 @@ class SteadyTime:
         return self._offset + clock.monotonic()
 
 
-def install() -> None:
+def install() -> SteadyTime:
     """Let the queues of this process count by a clock that starts at the wall clock's time."""
-    sqs.time = SteadyTime()
+    clock = sqs.time = SteadyTime()
+    return clock

@@ -67,7 +67,7 @@ def invoke(cloud: LocalCloud, name: str = NAME) -> object:
 
 
 def archives(cloud: LocalCloud) -> list[Path]:
-    return sorted((cloud.data / "state" / "archives").iterdir())
+    return sorted((cloud.data / "archives").iterdir())
 
 
 def restart(cloud: LocalCloud, number: signal.Signals) -> None:
@@ -106,7 +106,7 @@ def test_an_archive_is_stored_once_and_until_a_start_without_a_function_that_run
 def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: LocalCloud) -> None:
     deploy(local_cloud, "it works")
     local_cloud.stop()
-    shutil.rmtree(local_cloud.data / "state" / "archives")
+    shutil.rmtree(local_cloud.data / "archives")
     for _ in range(2):
         local_cloud.start()
         assert invoke(local_cloud) == "it works"
@@ -117,6 +117,6 @@ def test_changed_code_is_not_used_in_place_of_the_lost_code(local_cloud: LocalCl
     deploy(local_cloud, "it works")
     local_cloud.client("s3").put_object(Bucket=BUCKET, Key="first.zip", Body=archive("changed"))
     local_cloud.stop()
-    shutil.rmtree(local_cloud.data / "state" / "archives")
+    shutil.rmtree(local_cloud.data / "archives")
     local_cloud.start()
     assert invoke(local_cloud) != "changed"

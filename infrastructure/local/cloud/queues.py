@@ -1,0 +1,108 @@
+"""Find the stored queue of each queue that MiniStack declares, and wake those who wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from ministack.core.responses import get_account_id, get_region
+from ministack.services import sqs
+
+from chalicelib.core.json_types import Json
+from infrastructure.local.cloud.store import Store
+from infrastructure.local.cloud.stored_queue import (
+    MinistackMessages,
+    MinistackQueue,
+    StoredQueue,
+)
+from infrastructure.local.cloud.table_keys import Unusual
+
+Name = tuple[str, str, str]
+
+
+class Queues:
+    """All queues but FIFO queues. Those that MiniStack declares are stored once `adopt` ran."""
+
+    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
+        self.store = store
+        self._loop = loop
+        self._queues: dict[Name, StoredQueue] = {}
+        self._by_arn: dict[str, StoredQueue] = {}
+        self._receivers: defaultdict[int, set[asyncio.Future[None]]] = defaultdict(set)
+
+    def __iter__(self) -> Iterator[StoredQueue]:
+        return iter(list(self._queues.values()))
+
+    def find(self, url: Any) -> StoredQueue:
+        """Return a queue of the current request, by its URL at any address."""
+        parts = urlsplit(url).path.split("/") if isinstance(url, str) else []
+        account, name = parts[-2:] if len(parts) > 1 else ("", "")
+        queue = self._queues.get((account, get_region(), name))
+        if queue is None or account != get_account_id() or queue.attributes.get("Policy"):
+            raise Unusual
+        return queue
+
+    def dead(self, queue: StoredQueue) -> tuple[int, StoredQueue] | None:
+        """Return after how many receipts messages of a queue go to which other queue."""
+        redrive = queue.redrive
+        target = self._by_arn.get(redrive[1]) if redrive else None
+        return (redrive[0], target) if redrive and target else None
+
+    @contextmanager
+    def receiver(self, queue: StoredQueue) -> Iterator[asyncio.Future[None]]:
+        """Within the block, the future is done when there may be messages of a queue."""
+        future: asyncio.Future[None] = self._loop.create_future()
+        receivers = self._receivers[queue.number]
+        receivers.add(future)
+        try:
+            yield future
+        finally:
+            receivers.discard(future)
+
+    def adopt(self) -> None:
+        """Store what MiniStack has declared or filled since the last call, and drop the rest."""
+        declared = {
+            name: queue for name, queue in sqs._queues._data.items() if not queue["is_fifo"]
+        }
+        rows = self.store.read("SELECT account, region, url, number FROM queues").fetchall()
+        known = {(row[0], row[1], row[2]): row[3] for row in rows}
+        for name in known.keys() - declared.keys():
+            self.store.write("DELETE FROM messages WHERE queue = ?", (known[name],))
+            self.store.write("DELETE FROM queues WHERE number = ?", (known[name],))
+        self._queues, self._by_arn = {}, {}
+        for name, queue in declared.items():
+            stored = self._adopted(name, queue, known.get(name))
+            self._queues[name[0], name[1], queue["name"]] = stored
+            self._by_arn[queue["attributes"]["QueueArn"]] = stored
+
+    def _adopted(self, name: Name, queue: Json, number: int | None) -> StoredQueue:
+        if isinstance(queue, MinistackQueue):
+            stored: StoredQueue = queue["messages"].stored
+            return stored
+        if number is None:
+            number = self.store.write(
+                "INSERT INTO queues (account, region, url) VALUES (?, ?, ?)", name
+            ).lastrowid
+            assert number is not None
+        adopted = MinistackQueue(queue)
+        stored = StoredQueue(self.store, number, name[0], adopted, self._wake)
+        messages = queue.get("messages") or ()
+        dict.__setitem__(adopted, "messages", MinistackMessages(stored))
+        for message in messages:
+            stored.restore(message)
+        sqs._queues._data[name] = adopted
+        return stored
+
+    def _wake(self, number: int) -> None:
+        """Wake those who wait for a queue; any thread may do so."""
+        if self._receivers.get(number):
+            self._loop.call_soon_threadsafe(self._wake_now, number)
+
+    def _wake_now(self, number: int) -> None:
+        for future in self._receivers[number]:
+            if not future.done():
+                future.set_result(None)
