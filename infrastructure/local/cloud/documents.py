@@ -6,7 +6,6 @@ compared with what the store has; only that of DynamoDB or SQS after a request t
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import sys
@@ -19,12 +18,10 @@ from ministack import app as ministack_app
 from ministack.core import persistence
 
 from chalicelib.core.json_types import Json
+from infrastructure.local.cloud.earlier_state import SCOPED
 from infrastructure.local.cloud.ministack_items import MinistackItems
 from infrastructure.local.cloud.store import Store
 from infrastructure.local.cloud.stored_queue import MinistackMessages
-
-#: What MiniStack writes for its stores of entries that belong to an account (and a region)
-SCOPED = ("__account_region_scoped__", "__scoped__")
 
 # Service, attribute, and entry of the attribute: the last is empty for what has no entries
 Path = tuple[str, str, str]
@@ -114,11 +111,12 @@ def _state_of(service: str, get_state: Callable[[], Any]) -> Any:
     if service not in _NOT_COPIED:
         return get_state()
     module = sys.modules[f"ministack.services.{service}"]
+    copies = module.copy
     module.copy = SimpleNamespace(deepcopy=lambda value: value)  # type: ignore[attr-defined]
     try:
         return get_state()
     finally:
-        module.copy = copy  # type: ignore[attr-defined]
+        module.copy = copies  # type: ignore[attr-defined]
 
 
 def _attribute(service: str, attribute: str, value: Any) -> Iterator[tuple[Path, str]]:

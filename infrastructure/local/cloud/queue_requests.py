@@ -138,7 +138,7 @@ class QueueRequests:
     def _sent(self, queue: StoredQueue, request: Json) -> Json:
         body, delay = _checked_message(queue, request)
         group = request.get("MessageGroupId")
-        rest = {"sys": {"SenderId": queue.account}} | ({"group_id": group} if group else {})
+        rest = {"sys": {"SenderId": queue.name[0]}} | ({"group_id": group} if group else {})
         id, digest = queue.add(body, self._clock.time(), delay, rest)
         esm_wake.set()
         return {"MessageId": id, "MD5OfMessageBody": digest}

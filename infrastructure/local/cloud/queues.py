@@ -17,11 +17,10 @@ from infrastructure.local.cloud.store import Store
 from infrastructure.local.cloud.stored_queue import (
     MinistackMessages,
     MinistackQueue,
+    Name,
     StoredQueue,
 )
 from infrastructure.local.cloud.table_keys import Unusual
-
-Name = tuple[str, str, str]
 
 
 class Queues:
@@ -89,7 +88,7 @@ class Queues:
             ).lastrowid
             assert number is not None
         adopted = MinistackQueue(queue)
-        stored = StoredQueue(self.store, number, name[0], adopted, self._wake)
+        stored = StoredQueue(self.store, number, name, adopted, self._wake)
         messages = queue.get("messages") or ()
         dict.__setitem__(adopted, "messages", MinistackMessages(stored))
         for message in messages:

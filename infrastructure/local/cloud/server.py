@@ -8,7 +8,8 @@ A second cloud on the same directory waits until the first has ended. A state th
 left as it is, and the exit status is 3.
 
 MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules use or
-patch private parts of MiniStack, so its version is pinned: `documents`, `function_code`,
+patch private parts of MiniStack, so its version is pinned: `documents`, `expressions`,
+`function_code`,
 `item_requests`, `queue_requests`, `queues`, `retention`, `steady_time`, `stored_objects`, `tables`
 and `wire_protocols`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
@@ -30,7 +31,8 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infrastructure.local.cloud.store import DamagedState, Synchronization
+from infrastructure.local.cloud import earlier_state
+from infrastructure.local.cloud.store import ARCHIVES, DamagedState, Synchronization
 from infrastructure.local.notices import REFUSED
 
 if TYPE_CHECKING:
@@ -72,8 +74,9 @@ async def serve(port: int, data: Path) -> None:
     import uvicorn
     from ministack.app import app
 
-    from infrastructure.local.cloud import retention, steady_time, wire_protocols
+    from infrastructure.local.cloud import expressions, retention, steady_time, wire_protocols
     from infrastructure.local.cloud.gatekeeper import Gatekeeper
+    from infrastructure.local.cloud.one_write import OneWriteProtocol
     from infrastructure.local.cloud.request_counts import RequestCounts
     from infrastructure.local.cloud.requests import Requests
     from infrastructure.local.cloud.state import State
@@ -88,6 +91,7 @@ async def serve(port: int, data: Path) -> None:
     state.restore()
     synchronization = Synchronization(state.store)
     retention.install()
+    expressions.install()
     wire_protocols.install()
     clock = steady_time.install()
     requests = Requests(app, state, clock, synchronization if waits else None)
@@ -101,7 +105,8 @@ async def serve(port: int, data: Path) -> None:
             host="127.0.0.1",
             port=port,
             loop="asyncio",
-            http="httptools",
+            http=OneWriteProtocol,
+            proxy_headers=False,
             ws="none",
             lifespan="on",
             log_level="warning",
@@ -175,6 +180,8 @@ def main(arguments: list[str] | None = None) -> None:
     sys.modules["docker"] = None  # type: ignore[assignment]
     status = 0
     try:
+        if earlier_state.exists(options.data):
+            earlier_state.take_over(options.data, options.data / ARCHIVES)
         _run(serve(options.port, options.data))
     except DamagedState as damage:
         print(damage, file=sys.stderr, flush=True)

@@ -10,11 +10,10 @@ from pathlib import Path
 from infrastructure.local.cloud import function_code, store
 from infrastructure.local.cloud.documents import Documents, deploying
 from infrastructure.local.cloud.queues import Queues
-from infrastructure.local.cloud.store import CannotStore, Store
+from infrastructure.local.cloud.store import ARCHIVES, CannotStore, Store
 from infrastructure.local.cloud.stored_objects import StoredObjects
 from infrastructure.local.cloud.tables import Tables
 
-ARCHIVES = "archives"
 OBJECTS = "objects"
 
 

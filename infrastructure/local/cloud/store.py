@@ -22,7 +22,9 @@ from typing import Any
 
 from infrastructure.local.notices import tell
 
+#: The database, and what is beside it: the archives of deployed functions
 NAME = "state.sqlite3"
+ARCHIVES = "archives"
 #: Of the form of the database: another version refuses it
 VERSION = 1
 _APPLICATION = 0x50464E43
@@ -231,6 +233,8 @@ def create(path: Path, fill: Callable[[Store], None] = lambda store: None) -> No
     new = path.with_suffix(".new")
     for leftover in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
         leftover.unlink(missing_ok=True)
+    # It has the mail and the keys of accounts; SQLite gives the log the same mode
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(sqlite3.connect(new, isolation_level=None)) as connection:
         for pragma in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL"):
             connection.execute(f"PRAGMA {pragma}")

@@ -42,9 +42,13 @@ class StoredObjects:
             objects = bucket.get("objects")
             if isinstance(objects, Bucket):
                 continue
-            bucket["objects"] = stored = Bucket(self, account, name)
+            bucket["objects"] = stored = self.bucket(account, name)
             for key, record in (objects or {}).items():
                 stored[key] = record
+
+    def bucket(self, account: str, name: str) -> Bucket:
+        """Return the objects of a bucket."""
+        return Bucket(self, account, name)
 
     def write_file(self, content: bytes) -> str:
         """Write a new file; return its name. Raises :class:`CannotStore`."""

@@ -23,6 +23,9 @@ DEAD_LETTER_SOURCE = "DeadLetterQueueSourceArn"
 _COLUMNS = (
     "number, id, sent_at, visible_at, receive_count, first_receive_at, receipt, body, md5, rest"
 )
+#: Account, region and URL of a queue
+Name = tuple[str, str, str]
+
 # What MiniStack keeps of a message and has no column
 _REST = ("md5_attrs", "message_attributes", "sys", "group_id", "dedup_id", "seq", "enqueued_at")
 
@@ -31,11 +34,11 @@ class StoredQueue:
     """The messages of the queue that MiniStack declares by ``queue``, and who waits for them."""
 
     def __init__(
-        self, store: Store, number: int, account: str, queue: Json, wake: Callable[[int], None]
+        self, store: Store, number: int, name: Name, queue: Json, wake: Callable[[int], None]
     ) -> None:
         self.store = store
         self.number = number
-        self.account = account
+        self.name = name
         self.attributes: Json = queue["attributes"]
         self._wake = wake
 
