@@ -16,8 +16,15 @@ def header(scope: Scope, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
 
 
-async def read_body(receive: Receive) -> bytes | None:
+#: Where a scope has the body of a request that was read
+BODY = "body"
+
+
+async def read_body(scope: Scope, receive: Receive) -> bytes | None:
     """Return the whole body of a request, or ``None`` if the client hung up."""
+    if BODY in scope:
+        body: bytes = scope[BODY]
+        return body
     chunks: list[bytes] = []
     while True:
         message = await receive()
@@ -25,7 +32,20 @@ async def read_body(receive: Receive) -> bytes | None:
             return None
         chunks.append(message.get("body", b""))
         if not message.get("more_body"):
-            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            scope[BODY] = body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            return body
+
+
+def replaying(scope: Scope, receive: Receive) -> Receive:
+    """Return a ``receive`` that begins with the body, if that was read."""
+    if BODY not in scope:
+        return receive
+    messages = [{"type": "http.request", "body": scope[BODY], "more_body": False}]
+
+    async def again() -> Any:
+        return messages.pop() if messages else await receive()
+
+    return again
 
 
 async def answer(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:

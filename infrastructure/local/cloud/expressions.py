@@ -2,7 +2,7 @@
 
 Repairs (MiniStack 1.5.33): MiniStack splits and checks the text of an expression each time that it
 is evaluated, which takes ten times the evaluation itself, and copies items with ``copy.deepcopy``.
-Here the results for a text are kept, and items are copied as what they are: JSON.
+Here a text is checked once, and items are copied as what they are: JSON.
 """
 
 from __future__ import annotations
@@ -14,14 +14,31 @@ from typing import Any
 
 from ministack.services import dynamodb
 
+from chalicelib.core.json_types import Json
+
 _TEXTS = 2_048
+# Expressions that were evaluated before. A range of values is checked each time
+_known: set[str] = set()
+_CHECKED_EACH_TIME = "BETWEEN"
 
 
 def install() -> None:
     """Replace what is slow."""
-    for name in ("_tokenize", "_condition_syntax_error"):
-        setattr(dynamodb, name, lru_cache(maxsize=_TEXTS)(getattr(dynamodb, name)))
+    dynamodb._tokenize = lru_cache(maxsize=_TEXTS)(dynamodb._tokenize)
     dynamodb.copy = SimpleNamespace(deepcopy=copied, copy=copy.copy)
+
+
+def holds(expression: str, item: Json, values: Json, names: Json, slot: str) -> bool:
+    """Tell whether an expression holds for an item; raises ValueError."""
+    if expression in _known:
+        tokens = dynamodb._tokenize(expression)
+        return bool(dynamodb._ExprEval(tokens, item, values, names).evaluate())
+    held = bool(dynamodb._evaluate_condition(expression, item, values, names, slot=slot))
+    if _CHECKED_EACH_TIME not in expression.upper():
+        if len(_known) >= _TEXTS:
+            _known.clear()
+        _known.add(expression)
+    return held
 
 
 def copied(value: Any) -> Any:

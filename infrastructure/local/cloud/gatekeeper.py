@@ -9,7 +9,7 @@ application stands before it:
 - Two paths need no signature: the probe of the cloud's health, and the APIs of deployed stages,
   which check API keys themselves. Only signed requests create functions, so what runs there is what
   the owner deployed.
-- OPTIONS and WebSockets are refused, and no answer has a CORS header.
+- OPTIONS and WebSockets are refused.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from infrastructure.local.cloud import signature
+from infrastructure.local.cloud.asgi import read_body
 from infrastructure.local.this_machine import reason_to_refuse
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Gatekeeper:
         elif reason := reason_to_refuse(scope["headers"]):
             await _refuse(scope, send, reason)
         elif scope["path"] == HEALTH:
-            await self._application(scope, receive, _without_cors(send))
+            await self._application(scope, receive, send)
         else:
             await self._serve_signed(scope, receive, send)
 
@@ -70,7 +71,7 @@ class Gatekeeper:
         elif reason := reason_to_refuse(headers, own_pages=True, other_pages_read=reads):
             await _refuse(scope, send, reason)
         else:
-            await self._application(scope, receive, _without_cors(send))
+            await self._application(scope, receive, send)
 
     async def _serve_signed(self, scope: Scope, receive: Receive, send: Send) -> None:
         claim = signature.claim_of(scope["headers"])
@@ -79,15 +80,14 @@ class Gatekeeper:
                 scope, send, "the request is not signed", "MissingAuthenticationTokenException"
             )
             return
-        body = b""
+        body: bytes | None = b""
         if claim.needs_body:
-            content = await _read(receive)
-            if content is None:
+            body = await read_body(scope, receive)
+            if body is None:
                 return
-            body, receive = content, _replaying(content, receive)
         if signature.verify(claim, scope, body, self._secret):
             scope[CALLER] = claim.signer
-            await self._application(scope, receive, _without_cors(send))
+            await self._application(scope, receive, send)
         else:
             reason = "the request is not signed with the cloud's secret"
             await _refuse(scope, send, reason, "InvalidSignatureException")
@@ -97,41 +97,6 @@ def _is_of_deployed_api(scope: Scope) -> bool:
     if not _DEPLOYED_API.fullmatch(scope["path"]):
         return False
     return any(name == b"host" and _BARE_HOST.fullmatch(value) for name, value in scope["headers"])
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """Return the whole body, or ``None`` if the client hung up."""
-    chunks: list[bytes] = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        chunks.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that gives the whole body and then goes on with the connection's."""
-    messages: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Any:
-        return messages.pop() if messages else await receive()
-
-    return again
-
-
-def _without_cors(send: Send) -> Send:
-    async def send_on(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [
-                header
-                for header in message.get("headers", ())
-                if not header[0].lower().startswith(b"access-control-")
-            ]
-        await send(message)
-
-    return send_on
 
 
 async def _refuse(

@@ -15,7 +15,7 @@ from typing import Any
 from ministack.services import dynamodb
 
 from chalicelib.core.json_types import Json
-from infrastructure.local.cloud import json_text, key_conditions
+from infrastructure.local.cloud import expressions, json_text, key_conditions
 from infrastructure.local.cloud.item_sizes import item_size
 from infrastructure.local.cloud.stored_table import Index, Span, StoredTable, shown
 from infrastructure.local.cloud.table_keys import KeyValue, Unusual, value_of
@@ -86,7 +86,7 @@ class ItemRequests:
         item = request.get("Item")
         keys = table.keys_of(item)
         assert isinstance(item, dict)
-        row = table.row(item, item_size(item))
+        row = table.row(item, keys, item_size(item))
         old = self._old_item(request, table, keys)
         _check_condition(request, old)
         table.put_row(row)
@@ -108,7 +108,7 @@ class ItemRequests:
         old = table.item(*keys)
         _check_condition(request, old)
         item = _updated(request, table, old)
-        table.put_row(table.row(item, item_size(item)))
+        table.put_row(table.row(item, keys, item_size(item)))
         return _answer_of_write(request, table, old, item)
 
     def _query(self, request: Json) -> str:
@@ -222,7 +222,7 @@ class ItemRequests:
         if kind == "Put":
             item = request.get("Item")
             keys = table.keys_of(item)
-            row = table.row(item, item_size(item))
+            row = table.row(item, keys, item_size(item))
             if "ConditionExpression" in request:
                 _check_condition(request, table.item(*keys))
             return table, keys, (table, row, keys)
@@ -232,7 +232,7 @@ class ItemRequests:
         _check_condition(request, old)
         if kind == "Update":
             item = _updated(request, table, old)
-            return table, keys, (table, table.row(item, item_size(item)), keys)
+            return table, keys, (table, table.row(item, keys, item_size(item)), keys)
         return table, keys, (table, None, keys) if kind == "Delete" else None
 
     def _apply(self, writes: Collection[_Write]) -> None:
@@ -304,8 +304,8 @@ def _holds(expression: str, request: Json, item: Json, slot: str) -> bool:
     values = request.get("ExpressionAttributeValues", {})
     names = request.get("ExpressionAttributeNames", {})
     try:
-        return bool(dynamodb._evaluate_condition(expression, item, values, names, slot=slot))
-    except ValueError:
+        return expressions.holds(expression, item, values, names, slot)
+    except (ValueError, TypeError, KeyError, IndexError):
         raise Unusual from None
 
 
@@ -374,7 +374,8 @@ def _capacity_of_writes(request: Json, writes: Collection[_Write], units: int) -
 def _batch_action(table: StoredTable, request: Any) -> _Write:
     match request:
         case {"PutRequest": {"Item": dict(item)}}:
-            return table, table.row(item, item_size(item)), table.keys_of(item)
+            keys = table.keys_of(item)
+            return table, table.row(item, keys, item_size(item)), keys
         case {"DeleteRequest": {"Key": dict(key)}}:
             return table, None, table.keys_alone(key)
     raise Unusual

@@ -30,7 +30,13 @@ def item_size(item: Mapping[str, Any]) -> int:
 def _members_size(members: Mapping[str, Any], depth: int) -> int:
     size = 0
     for name, value in members.items():
-        size += _text_size(name) + _size(value, depth)
+        size += len(name) if name.isascii() else _text_size(name)
+        text = value.get("S") if isinstance(value, dict) and len(value) == 1 else None
+        # Most are text of this kind
+        if isinstance(text, str) and text.isascii():
+            size += len(text)
+        else:
+            size += _size(value, depth)
     return size
 
 

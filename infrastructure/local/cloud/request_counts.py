@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from infrastructure.local.cloud import retention
+from infrastructure.local.cloud.asgi import BODY, read_body
 
 if TYPE_CHECKING:
     from infrastructure.local.cloud.asgi import AsgiApplication, Receive, Scope, Send
@@ -73,7 +74,8 @@ class RequestCounts:
             answer.extend(message.get("body", b""))
             await send(message)
 
-        await self._application(scope, await _with_capacity_report(receive), note_and_send)
+        await _ask_for_capacity(scope, receive)
+        await self._application(scope, receive, note_and_send)
         self._units["write" if action in _WRITES else "read"] += _capacity(bytes(answer))
 
 
@@ -91,20 +93,10 @@ def operation(scope: Any) -> str:
     return f"SQS.{action}" if service else f"S3.{scope['method']}"
 
 
-async def _with_capacity_report(receive: Receive) -> Receive:
-    body = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        body.extend(message.get("body", b""))
-        more = message.get("more_body", False)
-    request = json.dumps(json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}).encode()
-    messages = iter([{"type": "http.request", "body": request, "more_body": False}])
-
-    async def again() -> Any:
-        return next(messages, None) or await receive()
-
-    return again
+async def _ask_for_capacity(scope: Scope, receive: Receive) -> None:
+    """Let a request ask for the capacity that it takes."""
+    request = json.loads(await read_body(scope, receive) or b"{}")
+    scope[BODY] = json.dumps(request | {"ReturnConsumedCapacity": "TOTAL"}).encode()
 
 
 def _capacity(answer: bytes) -> float:

@@ -27,6 +27,7 @@ from infrastructure.local.cloud.asgi import (
     answer,
     header,
     read_body,
+    replaying,
 )
 from infrastructure.local.cloud.gatekeeper import CALLER
 from infrastructure.local.cloud.item_requests import ItemRequests, Refused
@@ -94,7 +95,7 @@ class Requests:
     async def _serve_action(
         self, protocol: str, action: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        body = await read_body(receive)
+        body = await read_body(scope, receive)
         if body is None:
             return
         caller = scope[CALLER]
@@ -163,6 +164,7 @@ class Requests:
         return status, answered, content if isinstance(content, bytes) else content.encode()
 
     async def _serve_other(self, action: str, scope: Scope, receive: Receive, send: Send) -> None:
+        receive, send = replaying(scope, receive), _without_cors(send)
         if not changes_state(scope, action):
             await self._application(scope, receive, send)
             return
@@ -174,7 +176,7 @@ class Requests:
                 self._store.check_room()
         except CannotStore as error:
             # Or the body would be taken for the next request
-            await read_body(receive)
+            await read_body(scope, receive)
             await _refuse(send, bool(action), str(error))
             return
 
@@ -212,6 +214,21 @@ def may_declare(scope: Scope, action: str) -> bool:
 def _is_of_object(scope: Scope) -> bool:
     bucket, _, key = scope["path"].lstrip("/").partition("/")
     return bool(bucket and key) and "/s3/aws4_request" in header(scope, b"authorization")
+
+
+def _without_cors(send: Send) -> Send:
+    """Return a ``send`` that lets no web page read what it sends."""
+
+    async def send_on(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [
+                each
+                for each in message.get("headers", ())
+                if not each[0].lower().startswith(b"access-control-")
+            ]
+        await send(message)
+
+    return send_on
 
 
 def _hang_up(receive: Receive) -> asyncio.Future[None]:

@@ -92,19 +92,27 @@ def verify(claim: Claim, scope: Mapping[str, Any], body: bytes, secret: str) -> 
 
 
 def _canonical_request(signer: _Signer, scope: Mapping[str, Any], payload_hash: bytes) -> bytes:
-    values: dict[bytes, list[bytes]] = {}
-    for name, value in scope["headers"]:
-        values.setdefault(name, []).append(b" ".join(value.split()))
+    values = _header_values(scope["headers"])
     lines = [
         scope["method"].encode(),
         _canonical_path(scope["raw_path"], signer.service),
         _canonical_query(scope["query_string"]),
-        *(b"%b:%b" % (name, b",".join(values.get(name, ()))) for name in signer.names),
+        *[b"%b:%b" % (name, values.get(name, b"")) for name in signer.names],
         b"",
         b";".join(signer.names),
         payload_hash,
     ]
     return b"\n".join(lines)
+
+
+def _header_values(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return the values of headers with single spaces, those of a name joined."""
+    values: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if b"  " in value or value[:1].isspace() or value[-1:].isspace():
+            value = b" ".join(value.split())
+        values[name] = b"%b,%b" % (values[name], value) if name in values else value
+    return values
 
 
 @lru_cache(maxsize=1024)

@@ -163,18 +163,19 @@ class StoredTable:
 
     def put(self, item: Json) -> None:
         """Put an item that MiniStack has found valid; raises :class:`Unusual` for its key."""
+        keys = self.keys_of(item)
         try:
-            row = self.row(item, item_size(item))
+            row = self.row(item, keys, item_size(item))
         except Unusual:
             text = json_text.dumps(item)
-            row = [*self.keys_of(item), self._expires(item), len(text), text]
+            row = [*keys, self._expires(item), len(text), text]
             for index in self.indexes.values():
                 row += _values_if_valid(index, item)
         self.put_row(row)
 
-    def row(self, item: Json, size: int) -> list[Any]:
+    def row(self, item: Json, keys: tuple[KeyValue, KeyValue], size: int) -> list[Any]:
         """Return the values of an item's columns; raises :class:`Unusual`."""
-        values: list[Any] = [*self.keys_of(item), self._expires(item), size, json_text.dumps(item)]
+        values: list[Any] = [*keys, self._expires(item), size, json_text.dumps(item)]
         for index in self.indexes.values():
             values += index.values(item)
         return values

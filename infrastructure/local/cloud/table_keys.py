@@ -7,7 +7,6 @@ the order of the numbers (DynamoDB: up to 38 digits, magnitudes of 1E-130 to 9.9
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -34,7 +33,8 @@ def key_value(kind: str, content: Any) -> KeyValue:
         raise Unusual
     try:
         if kind == "S":
-            content.encode()
+            if not content.isascii():
+                content.encode()
             return content
         return b64decode(content, validate=True) if kind == "B" else _number(Decimal(content))
     except (ValueError, InvalidOperation) as error:
@@ -43,7 +43,7 @@ def key_value(kind: str, content: Any) -> KeyValue:
 
 def value_of(attribute: Any, kind: str) -> KeyValue:
     """Return the value of an attribute as a request has it, like ``{"S": "a"}``."""
-    if not isinstance(attribute, Mapping) or len(attribute) != 1 or kind not in attribute:
+    if not isinstance(attribute, dict) or len(attribute) != 1 or kind not in attribute:
         raise Unusual
     return key_value(kind, attribute[kind])
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from infrastructure.local.supervisor.private_files import replace_private
 
 REGION = "us-east-1"
-#: MiniStack takes another number of twelve digits for another account
-ACCESS_KEY_ID = "test"
+#: MiniStack takes a number of twelve digits for the account itself
+ACCESS_KEY_ID = "000000000000"
 
 _SECRET_FILE = "cloud.secret"
 
