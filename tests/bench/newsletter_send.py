@@ -44,6 +44,12 @@ def main(recipients: int = _RECIPIENTS, singles: int = _SINGLES) -> None:
         _report("single transmissions, 8 clients", singles, seconds, spent, rate, SINGLE_BAR)
 
 
+def seconds_of_singles(service: Service, count: int) -> float:
+    """Send single transmissions of 8 clients; return the seconds until all are recorded."""
+    seconds, _ = _timed(service, lambda: _send_singles(service, count), count)
+    return seconds
+
+
 def signatures_a_second() -> float:
     """Return the RSA-2048 signatures of one core for each second of its processor time."""
     key = generate_private_key(65537, 2048)

@@ -72,7 +72,9 @@ class Documents:
                 digests.pop(path)
                 continue
             digests[path] = digest
-            self._store.write("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", (*path, value))
+            self._store.write(
+                "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", (*path, value)
+            )
         for path, change in digests.items():
             if change is None:
                 self._store.write(
@@ -136,12 +138,12 @@ def _without_contents(entry: Any) -> Any:
     """Return an entry without what is stored elsewhere."""
     if not isinstance(entry, dict):
         return entry
-    stored = (MinistackItems, MinistackMessages)
+    elsewhere = (MinistackItems, MinistackMessages)
     counts = _COUNTS if isinstance(entry.get("items"), MinistackItems) else ()
     return {
         name: member
         for name, member in entry.items()
-        if not isinstance(member, stored) and name not in counts
+        if not isinstance(member, elsewhere) and name not in counts
     }
 
 

@@ -90,13 +90,13 @@ def _fill(store: Store, source: Path, objects: Path) -> None:
     for queue in queues:
         for message in contents["messages"].get(queue.name, ()):
             queue.restore(message)
-    stored = StoredObjects(store, objects, synchronizes=True)
-    stored.adopt()
+    target = StoredObjects(store, objects, synchronizes=True)
+    target.adopt()
     for description in sorted(objects.rglob(f"*{_DESCRIPTION}")):
         account, bucket = description.relative_to(objects).parts[:2]
         record = json.loads(description.read_bytes())
-        file = stored.adopt_file(Path(str(description).removesuffix(_DESCRIPTION)))
-        stored.bucket(account, bucket).put(record.pop("key"), record, file)
+        file = target.adopt_file(Path(str(description).removesuffix(_DESCRIPTION)))
+        target.bucket(account, bucket).put(record.pop("key"), record, file)
 
 
 def _entries(

@@ -18,7 +18,7 @@ from chalicelib.core.json_types import Json
 
 _TEXTS = 2_048
 # Expressions that were evaluated before. A range of values is checked each time
-_known: set[str] = set()
+_texts: set[str] = set()
 _CHECKED_EACH_TIME = "BETWEEN"
 
 
@@ -30,15 +30,15 @@ def install() -> None:
 
 def holds(expression: str, item: Json, values: Json, names: Json, slot: str) -> bool:
     """Tell whether an expression holds for an item; raises ValueError."""
-    if expression in _known:
+    if expression in _texts:
         tokens = dynamodb._tokenize(expression)
         return bool(dynamodb._ExprEval(tokens, item, values, names).evaluate())
-    held = bool(dynamodb._evaluate_condition(expression, item, values, names, slot=slot))
+    result = bool(dynamodb._evaluate_condition(expression, item, values, names, slot=slot))
     if _CHECKED_EACH_TIME not in expression.upper():
-        if len(_known) >= _TEXTS:
-            _known.clear()
-        _known.add(expression)
-    return held
+        if len(_texts) >= _TEXTS:
+            _texts.clear()
+        _texts.add(expression)
+    return result
 
 
 def copied(value: Any) -> Any:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from infrastructure.local.cloud import signature
 from infrastructure.local.cloud.asgi import read_body
@@ -80,11 +80,9 @@ class Gatekeeper:
                 scope, send, "the request is not signed", "MissingAuthenticationTokenException"
             )
             return
-        body: bytes | None = b""
-        if claim.needs_body:
-            body = await read_body(scope, receive)
-            if body is None:
-                return
+        body = await read_body(scope, receive) if claim.needs_body else b""
+        if body is None:
+            return
         if signature.verify(claim, scope, body, self._secret):
             scope[CALLER] = claim.signer
             await self._application(scope, receive, send)

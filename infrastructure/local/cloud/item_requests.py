@@ -117,7 +117,9 @@ class ItemRequests:
         index = table.indexes.get(request["IndexName"]) if "IndexName" in request else table.key
         if index is None or (index.is_global and request.get("ConsistentRead")):
             raise Unusual
-        _check_references(request, "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+        _check_references(
+            request, "KeyConditionExpression", "FilterExpression", "ProjectionExpression"
+        )
         select, limit = request.get("Select", "ALL_ATTRIBUTES"), request.get("Limit")
         projects = "ProjectionExpression" in request
         if select not in ("ALL_ATTRIBUTES", "COUNT") or (projects and "Select" in request):
@@ -150,7 +152,7 @@ class ItemRequests:
             if not 0 < len(keys) <= _LARGEST_READ or len(set(keys)) < len(keys):
                 raise Unusual
             texts = [text for pair in keys if (text := table.text(*pair)) is not None]
-            responses.append(f'{json_text.dumps(name)}:[{",".join(texts)}]')
+            responses.append(f"{json_text.dumps(name)}:[{','.join(texts)}]")
         return f'{{"Responses":{{{",".join(responses)}}},"UnprocessedKeys":{{}}}}'
 
     def _batch_write(self, request: Json) -> str:
@@ -190,13 +192,13 @@ class ItemRequests:
     def is_repetition(self, token: Any, actions: Any) -> bool:
         """Tell whether a transaction was made; raises :class:`Refused` if it was another one."""
         scope = self._tables.scope()
-        found = self._store.read(
+        row = self._store.read(
             "SELECT digest, at FROM transactions WHERE (account, region, token) = (?, ?, ?)",
             (*scope, str(token)),
         ).fetchone()
-        if found is None or found[1] <= time.time() - TOKEN_SECONDS:
+        if row is None or row[1] <= time.time() - TOKEN_SECONDS:
             return False
-        if found[0] != _digest(actions):
+        if row[0] != _digest(actions):
             raise Refused(
                 "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException",
                 "Request token already in use for another request with a different payload",

@@ -80,14 +80,14 @@ def _clauses(expression: Any) -> tuple[_Clause, ...] | None:
     if not isinstance(expression, str):
         return None
     text = _without_parentheses(expression)
-    found = []
+    clauses = []
     while True:
         text, is_enclosed = _opened(text)
         match = _FORMS.match(text)
         if match is None:
             return None
-        found.append(_clause(match))
-        if found[-1] is None:
+        clauses.append(_clause(match))
+        if clauses[-1] is None:
             return None
         text = text[match.end() :]
         if is_enclosed:
@@ -95,7 +95,7 @@ def _clauses(expression: Any) -> tuple[_Clause, ...] | None:
                 return None
             text = text[1:]
         if not text.strip():
-            return tuple(each for each in found if each)
+            return tuple(each for each in clauses if each)
         following = _AND.match(text)
         if following is None:
             return None

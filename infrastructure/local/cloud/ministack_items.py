@@ -55,7 +55,9 @@ class MinistackItems(MutableMapping[Any, Any]):
         return sum(1 for _ in self)
 
     def __deepcopy__(self, _: Any) -> Json:
-        return {pk: {self._sort_key(item): item for item in items} for pk, items in self._partitions()}
+        return {
+            pk: {self._sort_key(item): item for item in items} for pk, items in self._partitions()
+        }
 
     def values(self) -> Any:
         """Return all partitions, as dictionaries of their own."""

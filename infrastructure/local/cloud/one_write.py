@@ -17,7 +17,8 @@ class OneWriteProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin to serve a connection."""
-        super().connection_made(_JoiningTransport(transport, self.loop))
+        joining: Any = _JoiningTransport(transport, self.loop)
+        super().connection_made(joining)
 
 
 class _JoiningTransport:

@@ -167,20 +167,20 @@ class QueueRequests:
 
     def _show(self, queue: StoredQueue, request: Json) -> bool:
         seconds = _whole(request.get("VisibilityTimeout"), _LONGEST_VISIBILITY)
-        found = queue.show(request.get("ReceiptHandle"), self._clock.time() + seconds)
-        if found and not seconds:
+        is_there = queue.show(request.get("ReceiptHandle"), self._clock.time() + seconds)
+        if is_there and not seconds:
             esm_wake.set()
-        return found
+        return is_there
 
     def _attributes(self, request: Json) -> str:
         queue = self._queues.find(request.get("QueueUrl"))
         names = request.get("AttributeNames") or ["All"]
         counts = zip(_COUNTS, queue.counts(self._clock.time()), strict=True)
         attributes = {**queue.attributes, **{name: str(count) for name, count in counts}}
-        shown = {
+        answer = {
             name: value for name, value in attributes.items() if "All" in names or name in names
         }
-        return json_text.dumps({"Attributes": shown})
+        return json_text.dumps({"Attributes": answer})
 
     def _batch(self, request: Json) -> tuple[StoredQueue, list[Json]]:
         """Return the queue and the entries of a batch; raises :class:`Unusual`."""
@@ -238,16 +238,16 @@ def _checked_message(queue: StoredQueue, request: Json) -> tuple[str, int]:
     return body, _whole(delay, _LONGEST_DELAY)
 
 
-def _results(entries: list[Json], found: list[bool]) -> str:
-    pairs = list(zip(entries, found, strict=True))
-    good = [{"Id": each["Id"]} for each, is_found in pairs if is_found]
-    bad = [{"Id": each["Id"], **_BAD_RECEIPT} for each, is_found in pairs if not is_found]
+def _results(entries: list[Json], successes: list[bool]) -> str:
+    pairs = list(zip(entries, successes, strict=True))
+    good = [{"Id": each["Id"]} for each, success in pairs if success]
+    bad = [{"Id": each["Id"], **_BAD_RECEIPT} for each, success in pairs if not success]
     return json_text.dumps({"Successful": good, "Failed": bad})
 
 
 def _received(messages: list[Json], request: Json) -> str:
     names = request.get("AttributeNames") or request.get("MessageSystemAttributeNames") or []
-    wanted = request.get("MessageAttributeNames") or []
+    user_names = request.get("MessageAttributeNames") or []
     answers = []
     for message in messages:
         answer = {
@@ -258,8 +258,8 @@ def _received(messages: list[Json], request: Json) -> str:
         }
         if attributes := sqs._build_sys_attrs(message, names):
             answer["Attributes"] = attributes
-        if shown := sqs._filter_msg_attrs(message["message_attributes"], wanted):
-            answer["MessageAttributes"] = shown
-            answer["MD5OfMessageAttributes"] = sqs._md5_msg_attrs(shown)
+        if members := sqs._filter_msg_attrs(message["message_attributes"], user_names):
+            answer["MessageAttributes"] = members
+            answer["MD5OfMessageAttributes"] = sqs._md5_msg_attrs(members)
         answers.append(answer)
     return json_text.dumps({"Messages": answers} if answers else {})

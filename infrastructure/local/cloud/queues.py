@@ -68,33 +68,33 @@ class Queues:
             name: queue for name, queue in sqs._queues._data.items() if not queue["is_fifo"]
         }
         rows = self.store.read("SELECT account, region, url, number FROM queues").fetchall()
-        known = {(row[0], row[1], row[2]): row[3] for row in rows}
-        for name in known.keys() - declared.keys():
-            self.store.write("DELETE FROM messages WHERE queue = ?", (known[name],))
-            self.store.write("DELETE FROM queues WHERE number = ?", (known[name],))
+        numbers = {(row[0], row[1], row[2]): row[3] for row in rows}
+        for name in numbers.keys() - declared.keys():
+            self.store.write("DELETE FROM messages WHERE queue = ?", (numbers[name],))
+            self.store.write("DELETE FROM queues WHERE number = ?", (numbers[name],))
         self._queues, self._by_arn = {}, {}
         for name, queue in declared.items():
-            stored = self._adopted(name, queue, known.get(name))
-            self._queues[name[0], name[1], queue["name"]] = stored
-            self._by_arn[queue["attributes"]["QueueArn"]] = stored
+            target = self._adopted(name, queue, numbers.get(name))
+            self._queues[name[0], name[1], queue["name"]] = target
+            self._by_arn[queue["attributes"]["QueueArn"]] = target
 
     def _adopted(self, name: Name, queue: Json, number: int | None) -> StoredQueue:
         if isinstance(queue, MinistackQueue):
-            stored: StoredQueue = queue["messages"].stored
-            return stored
+            target: StoredQueue = queue["messages"].target
+            return target
         if number is None:
             number = self.store.write(
                 "INSERT INTO queues (account, region, url) VALUES (?, ?, ?)", name
             ).lastrowid
             assert number is not None
         adopted = MinistackQueue(queue)
-        stored = StoredQueue(self.store, number, name, adopted, self._wake)
+        target = StoredQueue(self.store, number, name, adopted, self._wake)
         messages = queue.get("messages") or ()
-        dict.__setitem__(adopted, "messages", MinistackMessages(stored))
+        dict.__setitem__(adopted, "messages", MinistackMessages(target))
         for message in messages:
-            stored.restore(message)
+            target.restore(message)
         sqs._queues._data[name] = adopted
-        return stored
+        return target
 
     def _wake(self, number: int) -> None:
         """Wake those who wait for a queue; any thread may do so."""

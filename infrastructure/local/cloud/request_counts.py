@@ -6,7 +6,7 @@ oldest first. The capacity is what DynamoDB reports itself: each request to it i
 that report.
 
 ``GET /_postfinch/expire?now=<seconds>`` removes what is no longer kept at that time, and answers
-``{"removed": 12}``.
+``{"removed": 12}``; ``GET /_postfinch/shrink`` gives the free space of the database back.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PATH = "/_postfinch/counts"
 EXPIRE_PATH = "/_postfinch/expire"
+SHRINK_PATH = "/_postfinch/shrink"
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 
@@ -48,6 +49,10 @@ class RequestCounts:
         elif scope["path"] == EXPIRE_PATH:
             now = float(parse_qs(scope["query_string"].decode())["now"][0])
             await _send_json(send, {"removed": retention.sweep(self._state, now)})
+        elif scope["path"] == SHRINK_PATH:
+            while self._state.store.give_back():
+                pass
+            await _send_json(send, {})
         else:
             await self._count(scope, receive, send)
 

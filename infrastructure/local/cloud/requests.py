@@ -102,16 +102,18 @@ class Requests:
         set_request_account_id(caller.access_key.decode())
         set_request_region(caller.region.decode())
         commits = self._store.commits
+        status, content = 200, b""
+        headers: Mapping[str, str] = _JSON
         try:
             try:
                 text = await self._answer(protocol, action, json_text.loads(body), receive)
                 if text is None:
                     return
-                status, headers, content = 200, _JSON, text.encode()
+                content = text.encode()
             except (Unusual, ValueError):
                 status, headers, content = await self._ask_ministack(protocol, action, scope, body)
             except Refused as refusal:
-                status, headers, content = 400, _JSON, refusal.body
+                status, content = 400, refusal.body
             if self._synchronization is not None and self._store.commits != commits:
                 await self._synchronization.wait()
         except (CannotStore, OSError) as error:

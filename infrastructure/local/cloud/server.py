@@ -3,9 +3,9 @@
 ``python -m infrastructure.local.cloud --port N --data DIR``. Only requests that are signed with
 ``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored (see `store`):
 it survives every end of the process, SIGKILL included. ``CLOUD_DURABILITY`` tells when it survives
-an end of the machine: ``second`` (default), at most a second later; ``answer``, when it is answered.
-A second cloud on the same directory waits until the first has ended. A state that is damaged is
-left as it is, and the exit status is 3.
+an end of the machine: ``second`` (default), a second later; ``answer``, once it is answered. A
+second cloud on the same directory waits until the first has ended. A state that is damaged is left
+as it is, and the exit status is 3.
 
 MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules use or
 patch private parts of MiniStack, so its version is pinned: `documents`, `expressions`,

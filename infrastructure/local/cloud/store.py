@@ -109,7 +109,7 @@ class Store:
         return self._connection.execute(sql, parameters)
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Write within the transaction; raises :class:`CannotStore`, and the transaction is lost."""
+        """Write within the transaction, which is lost with a :class:`CannotStore`."""
         with self.lock:
             try:
                 if not self._connection.in_transaction:

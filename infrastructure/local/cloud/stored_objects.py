@@ -42,9 +42,9 @@ class StoredObjects:
             objects = bucket.get("objects")
             if isinstance(objects, Bucket):
                 continue
-            bucket["objects"] = stored = self.bucket(account, name)
+            bucket["objects"] = contents = self.bucket(account, name)
             for key, record in (objects or {}).items():
-                stored[key] = record
+                contents[key] = record
 
     def bucket(self, account: str, name: str) -> Bucket:
         """Return the objects of a bucket."""

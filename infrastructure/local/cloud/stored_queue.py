@@ -6,7 +6,6 @@ FIFO queues are MiniStack's: their messages are part of its declaration of the q
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -140,16 +139,16 @@ class StoredQueue:
         """Show the message that was received with this at a time; tell whether there was one."""
         number = self._number(receipt)
         sql = "UPDATE messages SET visible_at = ? WHERE number = ? AND queue = ? AND receipt = ?"
-        found = self.store.write(sql, (at, number, self.number, receipt)).rowcount > 0
-        if found:
+        is_there = self.store.write(sql, (at, number, self.number, receipt)).rowcount > 0
+        if is_there:
             self._wake(self.number)
-        return found
+        return is_there
 
     def next_visible(self) -> float | None:
         """Return when a message is visible."""
         sql = "SELECT MIN(visible_at) FROM messages WHERE queue = ?"
-        found: float | None = self.store.read(sql, (self.number,)).fetchone()[0]
-        return found
+        earliest: float | None = self.store.read(sql, (self.number,)).fetchone()[0]
+        return earliest
 
     def counts(self, now: float) -> tuple[int, int, int]:
         """Return the number of messages that are visible, in flight, and delayed."""
@@ -198,24 +197,24 @@ class StoredQueue:
 
 
 class MinistackMessages:
-    """The messages of a stored queue, as MiniStack's own handlers use the list of them."""
+    """The messages of a queue in the store, as MiniStack's own handlers use the list of them."""
 
     def __init__(self, queue: StoredQueue) -> None:
-        self.stored = queue
+        self.target = queue
 
     def append(self, message: Json) -> None:
         """Add a message."""
-        self.stored.restore(message)
+        self.target.restore(message)
 
     def clear(self) -> None:
         """Remove all messages."""
-        self.stored.clear()
+        self.target.clear()
 
     def __iter__(self) -> Iterator[Json]:
-        return iter(self.stored)
+        return iter(self.target)
 
     def __len__(self) -> int:
-        return sum(self.stored.counts(0.0))
+        return sum(self.target.counts(0.0))
 
     def __deepcopy__(self, _: Any) -> list[Json]:
         return list(self)
@@ -226,14 +225,14 @@ class MinistackQueue(dict[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if key == "messages" and not isinstance(value, MinistackMessages):
-            self["messages"].stored.store.write(*_removal(self["messages"].stored, value))
+            self["messages"].target.store.write(*_removal(self["messages"].target, value))
         else:
             super().__setitem__(key, value)
 
 
-def _removal(queue: StoredQueue, kept: Iterable[Json]) -> tuple[str, tuple[Any, ...]]:
+def _removal(queue: StoredQueue, messages: Iterable[Json]) -> tuple[str, tuple[Any, ...]]:
     """Return the statement that removes the messages which MiniStack did not keep."""
-    numbers = json_text.dumps([message["number"] for message in kept if "number" in message])
+    numbers = json_text.dumps([message["number"] for message in messages if "number" in message])
     return (
         "DELETE FROM messages WHERE queue = ? AND number NOT IN (SELECT value FROM json_each(?))",
         (queue.number, numbers),

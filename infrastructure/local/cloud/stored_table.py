@@ -113,14 +113,14 @@ class StoredTable:
             store.write(
                 f"CREATE INDEX {rows}_by_expiry ON {rows} (expires) WHERE expires > {NEVER}"
             )
-        known = {row[1] for row in store.read(f"PRAGMA table_info({rows})")}
-        wanted = {f"{name} hash" for name in self.indexes}
-        for column in {each for each in known if each.endswith(" hash")} - wanted:
+        columns = {row[1] for row in store.read(f"PRAGMA table_info({rows})")}
+        hashes = {f"{name} hash" for name in self.indexes}
+        for column in {each for each in columns if each.endswith(" hash")} - hashes:
             name = column.removesuffix(" hash")
             store.write(f'DROP INDEX "{rows} {name}"')
             for side in ("hash", "range"):
                 store.write(f'ALTER TABLE {rows} DROP COLUMN "{name} {side}"')
-        new = [index for index in self.indexes.values() if f"{index.name} hash" not in known]
+        new = [index for index in self.indexes.values() if f"{index.name} hash" not in columns]
         for index in new:
             hash_column, range_column = index.columns
             for column in index.columns:
@@ -133,9 +133,9 @@ class StoredTable:
             for item in list(self.items()):
                 self.put(item)
 
-    def drop(self) -> None:
-        """Remove the rows."""
-        self.store.write(f"DROP TABLE {self._rows}")
+    def clear(self) -> None:
+        """Remove all items."""
+        self.store.write(f"DELETE FROM {self._rows}")
 
     def keys_of(self, item: Any) -> tuple[KeyValue, KeyValue]:
         """Return the values of the keys in an item or key; raises :class:`Unusual`."""

@@ -52,13 +52,13 @@ class Tables:
         """Store what MiniStack has declared or filled since the last call, and drop the rest."""
         declared = dict(dynamodb._tables._data.items())
         rows = self.store.read("SELECT account, region, name, number, expiry FROM tables")
-        known = {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows.fetchall()}
-        for name in known.keys() - declared.keys():
-            self.store.write("DELETE FROM tables WHERE number = ?", (known[name][0],))
-            self.store.write(f"DROP TABLE items_{known[name][0]}")
+        rows_of = {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows.fetchall()}
+        for name in rows_of.keys() - declared.keys():
+            self.store.write("DELETE FROM tables WHERE number = ?", (rows_of[name][0],))
+            self.store.write(f"DROP TABLE items_{rows_of[name][0]}")
         self._tables = {}
         for name, description in declared.items():
-            self._tables[name] = self._adopted(name, description, *known.get(name, (None, None)))
+            self._tables[name] = self._adopted(name, description, *rows_of.get(name, (None, None)))
 
     def _adopted(
         self, name: Name, description: Json, number: int | None, known_expiry: str | None
@@ -74,8 +74,9 @@ class Tables:
         if expiry != known_expiry:
             self.store.write("UPDATE tables SET expiry = ? WHERE number = ?", (expiry, number))
         items = description.get("items")
-        if not isinstance(items, MinistackItems):
-            for partition in (items or {}).values():
+        if items and not isinstance(items, MinistackItems):
+            table.clear()
+            for partition in items.values():
                 for item in partition.values():
                     table.put(item)
         description["items"] = MinistackItems(table)
