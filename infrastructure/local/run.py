@@ -124,7 +124,7 @@ class Runtime:
             ready=lambda: probes.answers_http(port, "/_ministack/health", (200,)),
             patience=_CLOUD_PATIENCE,
             grace=_CLOUD_PATIENCE,
-            # Without the supervisor, the cloud still brings its log to the disk before it ends.
+            # Without the supervisor, the cloud still brings everything to the disk before it ends.
             orphan_signal=signal.SIGTERM,
         )
 

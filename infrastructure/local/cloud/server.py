@@ -2,7 +2,7 @@
 
 ``python -m infrastructure.local.cloud --port N --data DIR``. Only requests that are signed with
 ``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored (see `store`):
-it survives every end of the process, SIGKILL included. ``CLOUD_DURABILITY`` tells when it survives
+it survives every end of the process, SIGKILL included. ``DURABILITY`` tells when it survives
 an end of the machine: ``second`` (default), a second later; ``answer``, once it is answered. A
 second cloud on the same directory waits until the first has ended. A state that is damaged is left
 as it is, and the exit status is 3.
@@ -27,9 +27,11 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import uvloop
 
 from infrastructure.local.cloud import earlier_state
 from infrastructure.local.cloud.store import ARCHIVES, DamagedState, Synchronization
@@ -86,7 +88,7 @@ async def serve(port: int, data: Path) -> None:
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    waits = os.environ.get("CLOUD_DURABILITY", "second") == "answer"
+    waits = os.environ.get("DURABILITY") == "answer"
     state = State(data, asyncio.get_running_loop(), synchronizes=waits)
     state.restore()
     synchronization = Synchronization(state.store)
@@ -131,16 +133,6 @@ async def serve(port: int, data: Path) -> None:
     state.close()
 
 
-def _run(serving: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, with uvloop where there is one: it halves the cost of a request."""
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(serving)
-    else:
-        uvloop.run(serving)
-
-
 def _stop(server: Any) -> None:
     server.should_exit = True
 
@@ -182,7 +174,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         if earlier_state.exists(options.data):
             earlier_state.take_over(options.data, options.data / ARCHIVES)
-        _run(serve(options.port, options.data))
+        # uvloop halves the cost of a request
+        uvloop.run(serve(options.port, options.data))
     except DamagedState as damage:
         print(damage, file=sys.stderr, flush=True)
         status = REFUSED

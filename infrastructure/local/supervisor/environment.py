@@ -11,6 +11,7 @@ API_HOST      loopback address that the API binds
 LOCAL_NAMES            further names of this machine, in ``Host`` and in the certificate
 LOCAL_PEERS            networks besides loopback that may use ``/local``; ``any`` for all
 LOG_OUTPUT    files    where the processes log: ``files`` in DATA_DIR/logs, or ``stdout``
+DURABILITY    second   when the disk has what was answered: a ``second`` later, or at the ``answer``
 ============= ======== ==========================================================================
 
 The ports under TLS have these numbers if the port in the clear has its default and they are free.
@@ -52,6 +53,7 @@ _PORTS_FILE = "ports.json"
 _PIDS_FILE = "processes.json"
 _SECRET_BYTES = 32
 _LOG_OUTPUTS = ("files", "stdout")
+_DURABILITIES = ("second", "answer")
 
 
 class ConfigError(ValueError):
@@ -214,6 +216,8 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         raise ConfigError(str(error)) from None
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
+    if (durability := environ.get("DURABILITY") or "second") not in _DURABILITIES:
+        raise ConfigError(f"DURABILITY={durability!r} is neither second nor answer")
     data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
     api_key = _checked_api_key(environ)
     lock = _take(data_dir)
