@@ -277,7 +277,7 @@ def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
     os.close(config.lock)
     environment = config.child_environment()
     assert environment["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{config.ports.cloud}"
-    assert environment["AWS_ACCESS_KEY_ID"] == "test"
+    assert environment["AWS_ACCESS_KEY_ID"] == "000000000000"
     assert environment["AWS_SECRET_ACCESS_KEY"] == read_secret(config.data_dir)
     assert not environment.keys() & {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SQS"}
     assert environment["NO_PROXY"] == "intra.example,127.0.0.1,localhost"
