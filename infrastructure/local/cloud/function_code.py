@@ -3,10 +3,13 @@
 Repairs (MiniStack 1.5.33):
 
 - MiniStack keeps archives beside its state, each once under the digest of its content, and removes
-  those that the state it writes does not name. The log may not have that state yet.
+  those that the state it writes does not name. The store may not have that state yet.
 - A function whose archive is lost is restored without code.
+- MiniStack keeps a copy of the archive in memory for each function, and unpacks it once more for each
+  process that runs one: all functions of a stage have the same archive, of 64 MB.
 
-Here an archive stays until the next start at which no function has it.
+Here an archive stays until the next start at which no function has it. Functions share it in memory,
+and their processes share the files that it has.
 """
 
 from __future__ import annotations
@@ -14,10 +17,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
+import os
+import shutil
+import tempfile
+import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from ministack.core import lambda_runtime
 from ministack.services import lambda_svc
 
 log = logging.getLogger(__name__)
@@ -28,6 +38,57 @@ def keep_in(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     lambda_svc.CODE_BLOB_DIR = str(directory)
     lambda_svc._prune_orphan_code_blobs = _keep_archives
+    lambda_runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": SharedArchive})
+
+
+class SharedArchive:
+    """Stands in for ``zipfile.ZipFile``: an archive is unpacked once, and its files are linked.
+
+    The copy of the archive at ``path`` is removed then.
+    """
+
+    _lock = threading.Lock()
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+
+    def __enter__(self) -> SharedArchive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def namelist(self) -> list[str]:
+        """Return the names of the files."""
+        with zipfile.ZipFile(self._path) as archive:
+            return archive.namelist()
+
+    def extractall(self, target: str) -> None:
+        """Let the files be below ``target``."""
+        with self._path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        files = Path(tempfile.gettempdir()) / f"code-{digest}"
+        with self._lock:
+            if not files.exists():
+                new = Path(tempfile.mkdtemp(prefix="code-"))
+                with zipfile.ZipFile(self._path) as archive:
+                    archive.extractall(new)
+                # Their links stay with the processes that have them
+                for former in files.parent.glob("code-*"):
+                    if former != new:
+                        shutil.rmtree(former, ignore_errors=True)
+                new.rename(files)
+        shutil.copytree(files, target, copy_function=os.link, dirs_exist_ok=True)
+        self._path.unlink()
+
+
+def share() -> None:
+    """Let functions with the same code have it in memory once."""
+    archives: dict[str, bytes] = {}
+    for function in lambda_svc._functions._data.values():
+        for version in (function, *function.get("versions", {}).values()):
+            if isinstance(code := version.get("code_zip"), bytes):
+                version["code_zip"] = archives.setdefault(version["config"]["CodeSha256"], code)
 
 
 def _keep_archives(digests: set[str]) -> None:

@@ -92,3 +92,4 @@ class State:
         self.tables.adopt()
         self.queues.adopt()
         self.objects.adopt()
+        function_code.share()

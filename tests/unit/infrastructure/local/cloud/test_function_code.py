@@ -120,3 +120,14 @@ def test_changed_code_is_not_used_in_place_of_the_lost_code(local_cloud: LocalCl
     shutil.rmtree(local_cloud.data / "archives")
     local_cloud.start()
     assert invoke(local_cloud) != "changed"
+
+
+def test_processes_of_functions_share_the_files_of_their_archive(local_cloud: LocalCloud) -> None:
+    for name in ("one", "two", "three"):
+        create(local_cloud, name, "it works")
+        assert invoke(local_cloud, name) == "it works"
+    places = {path.stat().st_ino for path in (local_cloud.data / "tmp").rglob("code.py")}
+    assert len(places) == 1
+    local_cloud.client("lambda").update_function_code(FunctionName="one", ZipFile=archive("new"))
+    assert (invoke(local_cloud, "one"), invoke(local_cloud, "two")) == ("new", "it works")
+    assert len(list((local_cloud.data / "tmp").glob("code-*"))) == 1
