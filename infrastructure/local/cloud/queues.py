@@ -72,20 +72,25 @@ class Queues:
         for name in numbers.keys() - declared.keys():
             self.store.write("DELETE FROM messages WHERE queue = ?", (numbers[name],))
             self.store.write("DELETE FROM queues WHERE number = ?", (numbers[name],))
-        self._queues, self._by_arn = {}, {}
-        for name, queue in declared.items():
-            target = self._adopted(name, queue, numbers.get(name))
-            self._queues[name[0], name[1], queue["name"]] = target
-            self._by_arn[queue["attributes"]["QueueArn"]] = target
+        targets = {
+            name: self._adopted(name, queue, numbers.get(name)) for name, queue in declared.items()
+        }
+        self._queues = {
+            (account, region, declared[account, region, url]["name"]): target
+            for (account, region, url), target in targets.items()
+        }
+        self._by_arn = {target.attributes["QueueArn"]: target for target in targets.values()}
 
     def _adopted(self, name: Name, queue: Json, number: int | None) -> StoredQueue:
         if isinstance(queue, MinistackQueue):
             target: StoredQueue = queue["messages"].target
+            if number is None:
+                # The transaction in which it was stored was lost
+                self.store.write("INSERT INTO queues VALUES (?, ?, ?, ?)", (target.number, *name))
             return target
         if number is None:
-            number = self.store.write(
-                "INSERT INTO queues (account, region, url) VALUES (?, ?, ?)", name
-            ).lastrowid
+            sql = "INSERT INTO queues (account, region, url) VALUES (?, ?, ?)"
+            number = self.store.write(sql, name).lastrowid
             assert number is not None
         adopted = MinistackQueue(queue)
         target = StoredQueue(self.store, number, name, adopted, self._wake)

@@ -172,6 +172,7 @@ class Requests:
             return
         declares = may_declare(scope, action)
         failures: list[Exception] = []
+        losses = self._store.losses
         try:
             self._state.commit()
             if declares:
@@ -188,6 +189,9 @@ class Requests:
                     if declares:
                         self._state.may_have_changed()
                     self._state.commit()
+                    # Another request may have lost what this one wrote
+                    if self._store.losses != losses:
+                        raise CannotStore("the transaction was lost")
                     if self._synchronization is not None:
                         await self._synchronization.wait()
                 except (CannotStore, OSError) as error:

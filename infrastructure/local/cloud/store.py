@@ -93,8 +93,8 @@ class Store:
         self.path = path
         #: Held by whoever needs that nobody else writes meanwhile
         self.lock = threading.RLock()
-        #: Counts commits
-        self.commits = 0
+        #: Count commits, and transactions that were lost
+        self.commits = self.losses = 0
         self._connection = _connect(path)
         self._copier = _connect(path)
         self._failure: Exception | None = None
@@ -103,6 +103,7 @@ class Store:
         # The log exists from the first write on, and closing it would not release locks of SQLite
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
         self._log = os.open(f"{path}-wal", os.O_RDWR | os.O_CLOEXEC)
+        _synchronize(path.parent)
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Return what a query finds."""
@@ -136,7 +137,7 @@ class Store:
                     self._is_failing = False
                     return
             except sqlite3.Error as error:
-                failure = error
+                self._failure = failure = error
             self.roll_back()
             self.tell(failure)
             raise CannotStore(str(failure)) from failure
@@ -144,6 +145,8 @@ class Store:
     def roll_back(self) -> None:
         """Undo what was written since the last commit."""
         with self.lock:
+            if self._failure is not None or self._connection.in_transaction:
+                self.losses += 1
             self._failure = None
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

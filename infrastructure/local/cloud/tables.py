@@ -21,6 +21,7 @@ class Tables:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._tables: dict[Name, StoredTable] = {}
+        self._is_restored = False
 
     def install(self) -> None:
         """Let no query of MiniStack keep an index of its own."""
@@ -56,9 +57,11 @@ class Tables:
         for name in rows_of.keys() - declared.keys():
             self.store.write("DELETE FROM tables WHERE number = ?", (rows_of[name][0],))
             self.store.write(f"DROP TABLE items_{rows_of[name][0]}")
-        self._tables = {}
-        for name, description in declared.items():
-            self._tables[name] = self._adopted(name, description, *rows_of.get(name, (None, None)))
+        self._tables = {
+            name: self._adopted(name, description, *rows_of.get(name, (None, None)))
+            for name, description in declared.items()
+        }
+        self._is_restored = True
 
     def _adopted(
         self, name: Name, description: Json, number: int | None, known_expiry: str | None
@@ -74,9 +77,10 @@ class Tables:
         if expiry != known_expiry:
             self.store.write("UPDATE tables SET expiry = ? WHERE number = ?", (expiry, number))
         items = description.get("items")
-        if items and not isinstance(items, MinistackItems):
+        if self._is_restored and not isinstance(items, MinistackItems):
+            # The table is new, or was filled as a whole
             table.clear()
-            for partition in items.values():
+            for partition in (items or {}).values():
                 for item in partition.values():
                     table.put(item)
         description["items"] = MinistackItems(table)
