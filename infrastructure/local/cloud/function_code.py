@@ -5,11 +5,11 @@ Repairs (MiniStack 1.5.33):
 - MiniStack keeps archives beside its state, each once under the digest of its content, and removes
   those that the state it writes does not name. The store may not have that state yet.
 - A function whose archive is lost is restored without code.
-- MiniStack keeps a copy of the archive in memory for each function, and unpacks it once more for each
-  process that runs one: all functions of a stage have the same archive, of 64 MB.
+- MiniStack keeps the archive in memory once for each function, and unpacks it for each process that
+  runs one. All functions of a stage have the same archive, of 64 MB.
 
-Here an archive stays until the next start at which no function has it. Functions share it in memory,
-and their processes share the files that it has.
+Here an archive stays until the next start at which no function has it. Functions share it in
+memory, and their processes share its files.
 """
 
 from __future__ import annotations
