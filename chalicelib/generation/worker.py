@@ -55,6 +55,8 @@ _log = logging.getLogger(__name__)
 
 _HOLD_SECONDS = 1.0
 _UNSUSPICIOUS_RECEIVES = 2
+# More than a process has members of groups at a time
+_MOST_THREADS = 1_000
 
 
 def generate(message: Received[ChunkHead], reports: Reports | None = None) -> None:
@@ -103,10 +105,18 @@ def generate_together(messages: Sequence[Received[ChunkHead]]) -> Sequence[Recei
         with failures.of(message), reports.membership() as own_reports:
             _begin_and_hand_on(chunk, generated_chunk, own_reports)
 
-    with ThreadPoolExecutor(len(works), thread_name_prefix="small-send") as threads:
-        for each in [threads.submit(hand_on, *work) for work in works]:
-            each.result()
+    for each in [_threads().submit(hand_on, *work) for work in works]:
+        each.result()
     return failures.messages
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Return threads that stay: to start one takes as long as a request.
+
+    The members of a group wait for each other, so there is a thread for each.
+    """
+    return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="small-send")
 
 
 class _Failures:
