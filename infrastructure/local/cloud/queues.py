@@ -49,7 +49,7 @@ class Queues:
         """Return after how many receipts messages of a queue go to which other queue."""
         redrive = queue.redrive
         target = self._by_arn.get(redrive[1]) if redrive else None
-        return (redrive[0], target) if redrive and target else None
+        return None if redrive is None or target is None else (redrive[0], target)
 
     @contextmanager
     def receiver(self, queue: StoredQueue) -> Iterator[asyncio.Future[None]]:

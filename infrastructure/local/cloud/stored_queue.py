@@ -58,7 +58,7 @@ class StoredQueue:
 
     def restore(self, message: Json) -> None:
         """Add a message as MiniStack has it."""
-        if not self and DEAD_LETTER_SOURCE in message.get("sys", {}):
+        if DEAD_LETTER_SOURCE in message.get("sys", {}) and self.is_empty():
             self._tell_dead()
         body = message["body"]
         rest = {name: message[name] for name in _REST if message.get(name) is not None}
@@ -117,7 +117,7 @@ class StoredQueue:
         return [_message(row) for row in self.store.read(sql, (self.number, now, most)).fetchall()]
 
     def _move(self, messages: list[Json], target: StoredQueue, now: float) -> None:
-        if not target:
+        if target.is_empty():
             self._tell_dead()
         for message in messages:
             rest = {name: message[name] for name in _REST if message.get(name)}
@@ -178,9 +178,10 @@ class StoredQueue:
         sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? ORDER BY number"
         return map(_message, self.store.read(sql, (self.number,)).fetchall())
 
-    def __bool__(self) -> bool:
+    def is_empty(self) -> bool:
+        """Tell whether there is no message."""
         sql = "SELECT 1 FROM messages WHERE queue = ? LIMIT 1"
-        return self.store.read(sql, (self.number,)).fetchone() is not None
+        return self.store.read(sql, (self.number,)).fetchone() is None
 
     def _number(self, receipt: Any) -> int:
         number, _, rest = receipt.partition("-") if isinstance(receipt, str) else ("", "", "")
