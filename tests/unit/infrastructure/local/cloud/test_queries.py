@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from copy import deepcopy
 from decimal import Context, Decimal
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import pytest
 from boto3.dynamodb.conditions import Attr, ConditionExpressionBuilder, Key
 from hypothesis import given, settings
@@ -335,7 +335,7 @@ def filled_table(cloud: InProcessCloud, data: Any) -> Iterator[tuple[Schema, lis
             assert ask("DeleteTable", {"TableName": TABLE})[0] == 200
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, phases=(hypothesis.Phase.generate,))
 @given(data=st.data())
 def test_queries_answer_as_those_of_moto(cloud: InProcessCloud, data: Any) -> None:
     with filled_table(cloud, data) as (schema, existing):
@@ -443,7 +443,7 @@ FAULTS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, phases=(hypothesis.Phase.generate,))
 @given(data=st.data())
 def test_queries_of_every_kind_are_answered_or_refused_as_by_ministack(
     cloud: InProcessCloud, data: Any
