@@ -489,6 +489,6 @@ def test_a_start_outside_the_range_is_refused(
     }
     answer = cloud.answer("Query", request)
     assert answer == cloud.answer_of_ministack("Query", request)
-    is_within = start == "d" and ">" in bound or start == "b" and ">" not in bound
+    is_within = start == ("d" if ">" in bound else "b")
     assert answer[0] == (200 if is_within else 400)
     cloud.answer("DeleteTable", {"TableName": TABLE})
