@@ -105,7 +105,6 @@ UPDATES = st.sampled_from(
         "DELETE #t :tags",
         "REMOVE #c, #n",
         "SET #c = :c REMOVE #t ADD #n :n",
-        "SET pk = :c",
     ]
 )
 VALUES = st.fixed_dictionaries(
@@ -304,7 +303,10 @@ UNUSUAL = [
     put(sk={"N": "one"}),
     put(sk={"N": "1.0E+0"}),
     put(sk={"N": "1" * 39}),
+    put(pk={"S": "p" * 2_048}),
     put(pk={"S": "p" * 2_049}),
+    put(pk={"S": "\U0001f600" * 512}),
+    put(pk={"S": "\U0001f600" * 513}),
     put(color={"S": ""}),
     put(color={"N": "1"}),
     put(amount={"N": "1E2"}),
@@ -326,7 +328,6 @@ UNUSUAL = [
     put(lines=nested(33)),
     put(text={"S": "x" * 409_590}),
     put(text={"S": "x" * 409_500}),
-    put(text={"S": "\ud800"}),
     ("PutItem", {"TableName": "One", "Item": {"pk": {"S": "a"}}}),
     ("PutItem", {"TableName": "Missing", "Item": KEY}),
     ("PutItem", {"TableName": "One", "Item": KEY, "ReturnValues": "ALL_NEW"}),
