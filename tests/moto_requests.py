@@ -16,6 +16,7 @@ import json
 import threading
 from base64 import b64encode
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -103,20 +104,28 @@ class _Operation:
     def send(self, body: bytes, _: Any) -> Response:
         parameters = json.loads(body)
         _refuse_long_keys(parameters)
-        handler: Any = self._handler()
-        handler.params = parameters
-        handler.current_account, handler.region = DEFAULT_ACCOUNT_ID, self._region
-        handler.querystring, handler.uri_match, handler.path = {}, {}, "/"
-        handler.headers = {
-            "x-amz-target": f"Service.{self._name}",
-            "Content-Type": "application/x-amz-json-1.0",
-        }
-        handler.response_headers = {}
-        with _one_at_a_time:
-            status, headers, content = handler.call_action()
-        _thread.failed = int(status) != 200
+        status, headers, content = call(self._handler, self._name, parameters, self._region)
+        _thread.failed = status != 200
         lower = {name.lower(): str(value) for name, value in headers.items()}
-        return Response(int(status), lower, content.encode())
+        return Response(status, lower, content.encode())
+
+
+def call(
+    handler_class: type[BaseResponse], name: str, parameters: dict[str, Any], region: str
+) -> tuple[int, dict[str, Any], str]:
+    """Return status, headers and JSON of moto's response to an operation."""
+    handler: Any = handler_class()
+    handler.params = parameters
+    handler.current_account, handler.region = DEFAULT_ACCOUNT_ID, region
+    handler.querystring, handler.uri_match, handler.path = {}, {}, "/"
+    handler.headers = {
+        "x-amz-target": f"Service.{name}",
+        "Content-Type": "application/x-amz-json-1.0",
+    }
+    handler.response_headers = {}
+    with _one_at_a_time:
+        status, headers, content = handler.call_action()
+    return int(status), headers, content
 
 
 class _Handler(BaseResponse):
@@ -129,7 +138,7 @@ class _Handler(BaseResponse):
         return 200, {}, json.dumps(result or {}, default=_json_value)
 
 
-class _DynamoHandler(_Handler, DynamoHandler):
+class DynamoDB(_Handler, DynamoHandler):
     pass
 
 
@@ -137,10 +146,12 @@ class _SQSHandler(_Handler, SQSResponse):
     pass
 
 
-_HANDLERS: dict[str, type[BaseResponse]] = {"dynamodb": _DynamoHandler, "sqs": _SQSHandler}
+_HANDLERS: dict[str, type[BaseResponse]] = {"dynamodb": DynamoDB, "sqs": _SQSHandler}
 
 
 def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.timestamp()
     return {value.type: value.value} if isinstance(value, DynamoType) else b64encode(value).decode()
 
 

@@ -410,14 +410,26 @@ def _end_key(text: str, table: StoredTable, index: Index) -> Json:
 def _filtered(request: Json, index: Index, texts: list[str]) -> Iterator[Json]:
     """Yield what a query returns of the items that it read."""
     condition = request.get("FilterExpression")
+    is_checked = False
     for text in texts:
         item = json_text.loads(text)
         if condition and not _holds(condition, request, item, "FilterExpression"):
             continue
-        try:
-            yield dynamodb._apply_projection(shown(item, index), request)
-        except ValueError:
-            raise Unusual from None
+        yield _projected(shown(item, index), request)
+        is_checked = True
+    if not is_checked:
+        # Wrong expressions are refused whatever the items are
+        if condition:
+            _holds(condition, request, {}, "FilterExpression")
+        _projected({}, request)
+
+
+def _projected(item: Json, request: Json) -> Json:
+    try:
+        projected: Json = dynamodb._apply_projection(item, request)
+    except ValueError:
+        raise Unusual from None
+    return projected
 
 
 def _digest(actions: Any) -> bytes:

@@ -100,12 +100,18 @@ def _flag_size(content: Any, _: int) -> int:
     return 1
 
 
+def _null_size(content: Any, _: int) -> int:
+    if content is not True:
+        raise Unusual
+    return 1
+
+
 _MEASURES: dict[str, Any] = {
     "S": lambda content, _: _text_size(content),
     "N": lambda content, _: _number_size(content),
     "B": lambda content, _: _binary_size(content),
     "BOOL": _flag_size,
-    "NULL": _flag_size,
+    "NULL": _null_size,
     "M": _map_size,
     "L": _list_size,
     "SS": _set_size(_text_size),

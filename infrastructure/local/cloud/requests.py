@@ -106,12 +106,14 @@ class Requests:
         headers: Mapping[str, str] = _JSON
         try:
             try:
-                text = await self._answer(protocol, action, json_text.loads(body), receive)
-                if text is None:
-                    return
-                content = text.encode()
-            except (Unusual, ValueError):
-                status, headers, content = await self._ask_ministack(protocol, action, scope, body)
+                try:
+                    text = await self._answer(protocol, action, json_text.loads(body), receive)
+                    if text is None:
+                        return
+                    content = text.encode()
+                except (Unusual, ValueError):
+                    answered = await self._ask_ministack(protocol, action, scope, body)
+                    status, headers, content = answered
             except Refused as refusal:
                 status, content = 400, refusal.body
             if self._synchronization is not None and self._store.commits != commits:

@@ -261,8 +261,8 @@ def check(path: Path) -> None:
         raise DamagedState(path, "is empty")
     deadline = time.monotonic() + _CHECK_SECONDS
     try:
-        # Without closing it when it is damaged: that would write
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
+        # Its end would write the log into a damaged file
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
         application, version = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")

@@ -15,7 +15,14 @@ from chalicelib.core.json_types import Json
 from infrastructure.local.cloud import json_text
 from infrastructure.local.cloud.item_sizes import item_size
 from infrastructure.local.cloud.store import Store
-from infrastructure.local.cloud.table_keys import KeyValue, Unusual, value_of
+from infrastructure.local.cloud.table_keys import (
+    LONGEST_PK,
+    LONGEST_SK,
+    KeyValue,
+    Unusual,
+    is_longer,
+    value_of,
+)
 
 NEVER = 0
 #: The value of the missing sort key of an item
@@ -140,7 +147,7 @@ class StoredTable:
     def keys_of(self, item: Any) -> tuple[KeyValue, KeyValue]:
         """Return the values of the keys in an item or key; raises :class:`Unusual`."""
         pk, sk = self.key.values(item) if isinstance(item, dict) else (None, None)
-        if pk is None or sk is None:
+        if pk is None or sk is None or is_longer(pk, LONGEST_PK) or is_longer(sk, LONGEST_SK):
             raise Unusual
         return pk, sk
 

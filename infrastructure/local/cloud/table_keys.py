@@ -12,6 +12,8 @@ from typing import Any
 
 KeyValue = str | bytes
 
+#: The most bytes of a partition key and of a sort key
+LONGEST_PK, LONGEST_SK = 2_048, 1_024
 _ZERO = b"\x80"
 _DIGITS = 38
 _ENOUGH_DIGITS = Context(prec=2 * _DIGITS)
@@ -21,6 +23,8 @@ _TEN = 10
 _BEFORE_SURROGATES, _AFTER_SURROGATES = "\ud7ff", "\ue000"
 _LAST_CHARACTER = "\U0010ffff"
 _LAST_BYTE = 255
+# In bytes
+_LONGEST_CHARACTER = 4
 
 
 class Unusual(Exception):
@@ -46,6 +50,14 @@ def value_of(attribute: Any, kind: str) -> KeyValue:
     if not isinstance(attribute, dict) or len(attribute) != 1 or kind not in attribute:
         raise Unusual
     return key_value(kind, attribute[kind])
+
+
+def is_longer(value: KeyValue, most: int) -> bool:
+    """Tell whether a key has more bytes than so many."""
+    size = len(value)
+    if isinstance(value, str) and size * _LONGEST_CHARACTER > most:
+        size = len(value.encode())
+    return size > most
 
 
 def after_prefix(prefix: KeyValue) -> KeyValue | None:

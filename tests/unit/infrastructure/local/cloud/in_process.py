@@ -1,0 +1,118 @@
+"""Serve requests to the local cloud and to moto in the process of the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from ministack.services import dynamodb, sqs
+
+from infrastructure.local.cloud import expressions
+from infrastructure.local.cloud.gatekeeper import CALLER
+from infrastructure.local.cloud.requests import Requests
+from infrastructure.local.cloud.state import State
+from infrastructure.local.cloud.steady_time import SteadyTime
+from infrastructure.local.cloud.store import Synchronization
+from tests import moto_requests
+
+ACCOUNT, REGION = "123456789012", "us-east-1"
+Answer = tuple[int, Any]
+
+
+class InProcessCloud:
+    """The local cloud's requests without a server: what signs them is checked elsewhere."""
+
+    def __init__(self, data: Path, *, waits: bool = False) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.state = State(data, self.loop)
+        self.state.tables.install()
+        synchronization = Synchronization(self.state.store) if waits else None
+        self.requests = Requests(_refuse, self.state, SteadyTime(), synchronization)
+
+    async def ask(self, action: str, request: Any, protocol: str = "DynamoDB_20120810") -> Answer:
+        """Return status and body of the answer."""
+        messages: list[Any] = []
+        body = json.dumps(request).encode()
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/",
+            "headers": [(b"x-amz-target", f"{protocol}.{action}".encode())],
+            CALLER: SimpleNamespace(access_key=ACCOUNT.encode(), region=REGION.encode()),
+        }
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        await self.requests(scope, receive, send)
+        start, content = messages
+        return start["status"], json.loads(content["body"])
+
+    def answer(self, action: str, request: Any) -> Answer:
+        """Return status and body of DynamoDB's answer."""
+        return self.loop.run_until_complete(self.ask(action, request))
+
+    def answer_of_ministack(self, action: str, request: Any) -> Answer:
+        """Return what MiniStack's own handler answers, on the same items."""
+        handlers, self.requests._handlers = self.requests._handlers, {"DynamoDB_20120810": {}}
+        try:
+            return self.answer(action, request)
+        finally:
+            self.requests._handlers = handlers
+
+
+async def _refuse(*_: Any) -> None:
+    raise AssertionError("a request to DynamoDB or SQS reached MiniStack's application")
+
+
+@contextmanager
+def in_process_cloud(data: Path, *, waits: bool = False) -> Iterator[InProcessCloud]:
+    """A cloud on an empty directory. MiniStack is as before afterwards."""
+    data.mkdir()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in ("_index_members", "_tokenize", "_condition_syntax_error", "copy"):
+            monkeypatch.setattr(dynamodb, name, getattr(dynamodb, name))
+        for name in ("_receive_messages_for_esm", "_delete_messages_for_esm"):
+            monkeypatch.setattr(sqs, name, getattr(sqs, name))
+        with (
+            patch.dict(dynamodb._tables._data, clear=True),
+            patch.dict(sqs._queues._data, clear=True),
+        ):
+            expressions.install()
+            cloud = InProcessCloud(data, waits=waits)
+            yield cloud
+            cloud.state.close()
+            cloud.loop.close()
+
+
+def moto_answer(action: str, request: Any) -> Answer:
+    """Return status and body of moto's answer, in which binary values are text as in JSON."""
+    status, _, content = moto_requests.call(
+        moto_requests.DynamoDB, action, _with_bytes(request), REGION
+    )
+    return status, json.loads(content)
+
+
+def _with_bytes(value: Any) -> Any:
+    """Return a copy of a request with bytes, as botocore's parsers hand them to moto."""
+    if isinstance(value, list):
+        return [_with_bytes(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"B": str(text)} if len(value) == 1:
+            return {"B": b64decode(text)}
+        case {"BS": list(texts)} if len(value) == 1:
+            return {"BS": [b64decode(text) for text in texts]}
+    return {name: _with_bytes(each) for name, each in value.items()}
