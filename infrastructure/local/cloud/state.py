@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
 from infrastructure.local.cloud import function_code, store
 from infrastructure.local.cloud.documents import Documents, deploying
 from infrastructure.local.cloud.queues import Queues
-from infrastructure.local.cloud.store import ARCHIVES, CannotStore, Store
+from infrastructure.local.cloud.store import ARCHIVES, CannotStore, DamagedState, Store
 from infrastructure.local.cloud.stored_objects import StoredObjects
 from infrastructure.local.cloud.tables import Tables
 
@@ -18,7 +19,7 @@ OBJECTS = "objects"
 
 
 class State:
-    """Everything that is stored under ``root``; raises :class:`DamagedState`.
+    """Everything that is stored under ``root``; opening it raises :class:`DamagedState`.
 
     With ``synchronizes``, files are on the disk when they are written.
     """
@@ -40,13 +41,17 @@ class State:
         self._archives = root / ARCHIVES
 
     def restore(self) -> None:
-        """Make what is stored the state of MiniStack's services."""
+        """Make what is stored the state of MiniStack's services; raises :class:`DamagedState`."""
         function_code.keep_in(self._archives)
         # All that is made here stays, so collections of it would find nothing
         gc.disable()
-        self.documents.restore()
-        self.tables.install()
-        self._adopt()
+        try:
+            self.documents.restore()
+            self.tables.install()
+            self._adopt()
+        except sqlite3.DatabaseError as error:
+            # The check of a large database sees a part of it
+            raise DamagedState(self.store.path, f"is damaged ({error})") from None
         function_code.restore_lost_code()
         function_code.remove_unused(self._archives)
         self.may_have_changed()
