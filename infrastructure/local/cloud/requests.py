@@ -157,7 +157,11 @@ class Requests:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        status, answered, content = await service.handle_request("POST", "/", headers, body, {})
+        try:
+            status, answered, content = await service.handle_request("POST", "/", headers, body, {})
+        except Exception:
+            self._store.roll_back()
+            raise
         if status != 200:
             self._store.roll_back()
         elif token is not None:
