@@ -356,6 +356,13 @@ UNUSUAL = [
     transact(),
     transact(put(), put()),
     transact(put(), put(sk={"N": "1.0"})),
+    transact(
+        put(),
+        (
+            "ConditionCheck",
+            {"TableName": "One", "Key": KEY, "ConditionExpression": "attribute_exists(pk)"},
+        ),
+    ),
     transact(put(sk={"N": "2"}), put(color={"S": ""})),
     transact(put(sk={"N": "2"}), update("ADD #n :n")),
 ]
