@@ -13,6 +13,8 @@ import asyncio
 import json
 import os
 import shutil
+import sys
+import traceback
 from ast import literal_eval
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from typing import Any
 
 from chalicelib.core.json_types import Json
 from infrastructure.local.cloud.store import NAME, DamagedState, Store, create
+from infrastructure.local.notices import REFUSED
 
 #: What MiniStack writes for its stores of entries that belong to an account (and a region)
 SCOPED = ("__account_region_scoped__", "__scoped__")
@@ -42,13 +45,17 @@ def exists(data: Path) -> bool:
 
 
 def take_over(data: Path, archives: Path) -> None:
-    """Write the database from that state, in a process of its own; raises :class:`DamagedState`.
+    """Write the database from that state, in a process of its own.
+
+    Raises :class:`DamagedState`, or SystemExit if that process has told which file is damaged.
 
     MiniStack reads the declarations there, and must be without any where they are then served.
     """
     process = os.fork()
     if process:
         _, status = os.waitpid(process, 0)
+        if os.waitstatus_to_exitcode(status) == REFUSED:
+            raise SystemExit(REFUSED)
         if status:
             raise DamagedState(data / "state", "cannot be taken over (see the lines above)")
         return
@@ -60,6 +67,11 @@ def take_over(data: Path, archives: Path) -> None:
             shutil.copyfile(archive, archives / archive.name)
         create(data / NAME, lambda store: _fill(store, source, data / "objects"))
         status = 0
+    except DamagedState as damage:
+        print(damage, file=sys.stderr, flush=True)
+        status = REFUSED
+    except Exception:
+        traceback.print_exc()
     finally:
         os._exit(status)
 
@@ -72,7 +84,10 @@ def _fill(store: Store, source: Path, objects: Path) -> None:
 
     contents: defaultdict[str, dict[_Name, Any]] = defaultdict(dict)
     for path in sorted(source.glob("*.json")):
-        state = json.loads(path.read_bytes())
+        try:
+            state = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise DamagedState(path, f"is damaged ({error})") from None
         if isinstance(state, dict) and _FORMAT in state:
             state = state["payload"]
         for attribute, value in state.items():
