@@ -6,9 +6,11 @@ import base64
 import random
 import resource
 import smtplib
+from pathlib import Path
 
 import pytest
 
+from infrastructure.local.cloud import store
 from tests.journey.service import KEY, Service, eventually
 
 # Text that compression does not make much smaller
@@ -43,8 +45,11 @@ def test_what_is_accepted_while_the_disk_fills_up_is_sent_and_the_rest_is_refuse
     own_service: Service,
 ) -> None:
     own_service.start()
-    state = own_service.data_dir / "cloud" / "state"
-    size = max(path.stat().st_size for path in state.glob("log-*"))
+    own_service.stop()
+    # Now the log is small: the first start writes much of it
+    own_service.start()
+    database = own_service.data_dir / "cloud" / store.NAME
+    size = max(path.stat().st_size for path in (database, Path(f"{database}-wal")))
     limit_files(own_service, (size, resource.RLIM_INFINITY))
     statuses: list[int] = []
     while statuses.count(503) < 2:
@@ -67,14 +72,15 @@ def test_what_is_accepted_while_the_disk_fills_up_is_sent_and_the_rest_is_refuse
 def test_a_damaged_state_stops_the_start_and_stays(own_service: Service) -> None:
     own_service.start()
     own_service.stop()
-    log = own_service.data_dir / "cloud" / "state" / "log-1"
-    content = log.read_bytes()
-    log.write_bytes(content[:200] + b"?" + content[201:])
-    damaged = log.read_bytes()
+    database = own_service.data_dir / "cloud" / store.NAME
+    content = database.read_bytes()
+    # The first pages are in use; later ones may be free
+    damaged = content[:8_192] + b"?" * 20_000 + content[28_192:]
+    database.write_bytes(damaged)
     with pytest.raises(AssertionError, match="it ended"):
         own_service.start()
     assert own_service.process is not None
     assert own_service.process.wait() == 1
     output = (own_service.data_dir / "output.log").read_text().splitlines()
-    assert [line for line in output if f"{log} is damaged at byte" in line]
-    assert log.read_bytes() == damaged
+    assert [line for line in output if f"{database} is damaged (" in line]
+    assert database.read_bytes() == damaged
