@@ -63,7 +63,7 @@ _CHECK_STEP = 10_000
 _COPY_SIZE = 4 << 20
 _LARGEST_LOG = 48 << 20
 # More than a change of declarations takes
-_ROOM = 1 << 20
+_ROOM = 1 << 18
 # Free pages are given back when they are so many, and so large a part of the file
 _FREE_PAGES = 8_192
 _FREE_PART = 0.25
