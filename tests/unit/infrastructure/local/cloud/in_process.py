@@ -7,6 +7,7 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Context, Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from tests import moto_requests
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
 Answer = tuple[int, Any]
+_EXACT = Context(prec=60)
 
 
 class InProcessCloud:
@@ -94,6 +96,27 @@ def in_process_cloud(data: Path, *, waits: bool = False) -> Iterator[InProcessCl
             yield cloud
             cloud.state.close()
             cloud.loop.close()
+
+
+def as_text(value: Any) -> str:
+    """Return the same text for equal values, whatever the order of sets and the form of numbers."""
+    return json.dumps(normalized(value), sort_keys=True)
+
+
+def normalized(value: Any) -> Any:
+    """Return a value with its sets in one order and its numbers in one form."""
+    match value:
+        case {"N": str(number)}:
+            return {"N": str(Decimal(number).normalize(_EXACT))}
+        case {"NS": list(numbers)}:
+            return {"NS": sorted(str(Decimal(each).normalize(_EXACT)) for each in numbers)}
+        case {"SS": list(texts)}:
+            return {"SS": sorted(texts)}
+        case dict():
+            return {name: normalized(each) for name, each in value.items()}
+        case list() | tuple():
+            return [normalized(each) for each in value]
+    return value
 
 
 def moto_answer(action: str, request: Any) -> Answer:
