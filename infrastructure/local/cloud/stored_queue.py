@@ -22,6 +22,13 @@ DEAD_LETTER_SOURCE = "DeadLetterQueueSourceArn"
 _COLUMNS = (
     "number, id, sent_at, visible_at, receive_count, first_receive_at, receipt, body, md5, rest"
 )
+# What a receipt changes of a message
+_COLUMNS_OF_RECEIPTS = {
+    "receipt_handle": "receipt",
+    "visible_at": "visible_at",
+    "receive_count": "receive_count",
+    "first_receive_at": "first_receive_at",
+}
 #: Account, region and URL of a queue
 Name = tuple[str, str, str]
 
@@ -212,13 +219,27 @@ class MinistackMessages:
         self.target.clear()
 
     def __iter__(self) -> Iterator[Json]:
-        return iter(self.target)
+        return (MinistackMessage(self.target.store, message) for message in self.target)
 
     def __len__(self) -> int:
         return sum(self.target.counts(0.0))
 
     def __deepcopy__(self, _: Any) -> list[Json]:
-        return list(self)
+        return list(self.target)
+
+
+class MinistackMessage(dict[str, Any]):
+    """A message as MiniStack's own handlers have it: they note in it that it was received."""
+
+    def __init__(self, store: Store, message: Json) -> None:
+        super().__init__(message)
+        self._store = store
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        if column := _COLUMNS_OF_RECEIPTS.get(key):
+            sql = f"UPDATE messages SET {column} = ? WHERE number = ?"
+            self._store.write(sql, (value, self["number"]))
 
 
 class MinistackQueue(dict[str, Any]):

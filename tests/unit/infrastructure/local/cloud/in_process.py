@@ -7,6 +7,7 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Context, Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +22,13 @@ from infrastructure.local.cloud.requests import Requests
 from infrastructure.local.cloud.state import State
 from infrastructure.local.cloud.steady_time import SteadyTime
 from infrastructure.local.cloud.store import Synchronization
+from infrastructure.local.cloud.table_keys import Unusual
 from tests import moto_requests
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
+DYNAMODB = "DynamoDB_20120810"
 Answer = tuple[int, Any]
+_EXACT = Context(prec=60)
 
 
 class InProcessCloud:
@@ -37,7 +41,7 @@ class InProcessCloud:
         synchronization = Synchronization(self.state.store) if waits else None
         self.requests = Requests(_refuse, self.state, SteadyTime(), synchronization)
 
-    async def ask(self, action: str, request: Any, protocol: str = "DynamoDB_20120810") -> Answer:
+    async def ask(self, action: str, request: Any, protocol: str = DYNAMODB) -> Answer:
         """Return status and body of the answer."""
         messages: list[Any] = []
         body = json.dumps(request).encode()
@@ -59,17 +63,21 @@ class InProcessCloud:
         start, content = messages
         return start["status"], json.loads(content["body"])
 
-    def answer(self, action: str, request: Any) -> Answer:
-        """Return status and body of DynamoDB's answer."""
-        return self.loop.run_until_complete(self.ask(action, request))
+    def answer(self, action: str, request: Any, protocol: str = DYNAMODB) -> Answer:
+        """Return status and body of the answer."""
+        return self.loop.run_until_complete(self.ask(action, request, protocol))
 
-    def answer_of_ministack(self, action: str, request: Any) -> Answer:
-        """Return what MiniStack's own handler answers, on the same items."""
-        handlers, self.requests._handlers = self.requests._handlers, {"DynamoDB_20120810": {}}
+    def answer_of_ministack(self, action: str, request: Any, protocol: str = DYNAMODB) -> Answer:
+        """Return what MiniStack's own handler answers, on what is stored."""
+
+        async def leave(*_: Any) -> str:
+            raise Unusual
+
+        answer, self.requests._answer = self.requests._answer, leave  # type: ignore[method-assign]
         try:
-            return self.answer(action, request)
+            return self.answer(action, request, protocol)
         finally:
-            self.requests._handlers = handlers
+            self.requests._answer = answer  # type: ignore[method-assign]
 
 
 async def _refuse(*_: Any) -> None:
@@ -94,6 +102,27 @@ def in_process_cloud(data: Path, *, waits: bool = False) -> Iterator[InProcessCl
             yield cloud
             cloud.state.close()
             cloud.loop.close()
+
+
+def as_text(value: Any) -> str:
+    """Return the same text for equal values, whatever the order of sets and the form of numbers."""
+    return json.dumps(normalized(value), sort_keys=True)
+
+
+def normalized(value: Any) -> Any:
+    """Return a value with its sets in one order and its numbers in one form."""
+    match value:
+        case {"N": str(number)}:
+            return {"N": str(Decimal(number).normalize(_EXACT))}
+        case {"NS": list(numbers)}:
+            return {"NS": sorted(str(Decimal(each).normalize(_EXACT)) for each in numbers)}
+        case {"SS": list(texts)}:
+            return {"SS": sorted(texts)}
+        case dict():
+            return {name: normalized(each) for name, each in value.items()}
+        case list() | tuple():
+            return [normalized(each) for each in value]
+    return value
 
 
 def moto_answer(action: str, request: Any) -> Answer:

@@ -5,10 +5,8 @@ Compared is what they leave, what they return, and how they are refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -19,8 +17,10 @@ from moto import mock_aws
 from tests.unit.infrastructure.local.cloud.in_process import (
     Answer,
     InProcessCloud,
+    as_text,
     in_process_cloud,
     moto_answer,
+    normalized,
 )
 
 TABLES = ("One", "Two")
@@ -184,25 +184,11 @@ def transactions(draw: Any) -> tuple[str, Any]:
     return "TransactWriteItems", {"TransactItems": [{kind: request} for kind, request in each]}
 
 
-def as_sets(value: Any) -> Any:
-    """Return a value without the order of its sets and the spelling of its numbers."""
-    match value:
-        case {"SS": list(texts)}:
-            return {"SS": sorted(texts)}
-        case {"N": str(number)}:
-            return {"N": str(Decimal(number).normalize())}
-        case dict():
-            return {name: as_sets(each) for name, each in value.items()}
-        case list():
-            return [as_sets(each) for each in value]
-    return value
-
-
 def outcome(answer: Answer) -> Any:
     """Return what an answer has in common with moto's: messages differ."""
     status, body = answer
     if status == 200:
-        return as_sets(body.get("Attributes") or {})
+        return normalized(body.get("Attributes") or {})
     reasons = [each["Code"] for each in body.get("CancellationReasons", [])]
     code = body["__type"].rpartition("#")[2]
     # moto refuses a whole transaction for an update that cannot be made
@@ -213,13 +199,13 @@ def outcome(answer: Answer) -> Any:
 
 def contents(ask: Any, table: str) -> list[str]:
     """Return the items of a table, and those of its index."""
-    found = ask("Scan", {"TableName": table})[1]["Items"]
+    items = ask("Scan", {"TableName": table})[1]["Items"]
     for color in ("red", "grün"):
         request = {"TableName": table, "IndexName": "by_color"}
         request["KeyConditionExpression"] = "color = :c"
         request["ExpressionAttributeValues"] = {":c": {"S": color}}
-        found += ask("Query", request)[1]["Items"]
-    return sorted(json.dumps(as_sets(item), sort_keys=True) for item in found)
+        items += ask("Query", request)[1]["Items"]
+    return sorted(map(as_text, items))
 
 
 @contextmanager
@@ -255,7 +241,7 @@ def test_writes_leave_and_return_what_those_of_moto_do(
 def results(cloud: InProcessCloud, ask: Any, writes: list[tuple[str, Any]]) -> list[Any]:
     with tables(cloud.answer):
         return [
-            (write, as_sets(ask(*write)), *(contents(cloud.answer, table) for table in TABLES))
+            (write, normalized(ask(*write)), *(contents(cloud.answer, table) for table in TABLES))
             for write in writes
         ]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from decimal import Context, Decimal
+from decimal import Decimal
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -19,12 +18,13 @@ from moto import mock_aws
 
 from tests.unit.infrastructure.local.cloud.in_process import (
     InProcessCloud,
+    as_text,
     in_process_cloud,
     moto_answer,
+    normalized,
 )
 
 TABLE = "Table"
-EXACT = Context(prec=60)
 KINDS = ("S", "N", "B")
 PROJECTIONS: tuple[Any, ...] = (
     {"ProjectionType": "ALL"},
@@ -237,11 +237,8 @@ def filter_parameters(condition: Any) -> Any:
     return {
         "FilterExpression": built.condition_expression,
         "ExpressionAttributeNames": built.attribute_name_placeholders,
-    } | (
-        {"ExpressionAttributeValues": built.attribute_value_placeholders}
-        if built.attribute_value_placeholders
-        else {}
-    )
+        "ExpressionAttributeValues": built.attribute_value_placeholders,
+    }
 
 
 @st.composite
@@ -259,7 +256,7 @@ def queries(draw: Any, schema: Schema, existing: list[Any]) -> Query:
         values = [item[sort] for item in existing if sort in item and item.get(name) == partition]
         value = st.one_of(st.sampled_from(values), VALUES[kind]) if values else VALUES[kind]
         bounds = [draw(value) for _ in range({"": 0, "between": 2}.get(operator, 1))]
-        bounds.sort(key=lambda bound: comparable(bound))
+        bounds.sort(key=comparable)
     others: dict[str, Any] = {}
     if draw(st.booleans()):
         others["ScanIndexForward"] = draw(st.booleans())
@@ -277,31 +274,9 @@ def queries(draw: Any, schema: Schema, existing: list[Any]) -> Query:
 
 def comparable(value: Any) -> Any:
     ((kind, content),) = value.items()
-    return Decimal(content) if kind == "N" else stored_bytes(kind, content)
-
-
-def stored_bytes(kind: str, content: str) -> bytes:
+    if kind == "N":
+        return Decimal(content)
     return b64decode(content) if kind == "B" else content.encode()
-
-
-def normalized(value: Any) -> Any:
-    """Return a value with its sets in one order and its numbers in one form."""
-    if isinstance(value, list):
-        return [normalized(each) for each in value]
-    match value:
-        case {"N": str(content)}:
-            return {"N": str(Decimal(content).normalize(EXACT))}
-        case {"NS": list(contents)}:
-            return {"NS": sorted(str(Decimal(each).normalize(EXACT)) for each in contents)}
-        case {"SS": list(contents)}:
-            return {"SS": sorted(contents)}
-        case dict():
-            return {name: normalized(each) for name, each in value.items()}
-    return value
-
-
-def as_text(item: Any) -> str:
-    return json.dumps(normalized(item), sort_keys=True)
 
 
 def pages(cloud: InProcessCloud, request: Any) -> list[Any]:
@@ -316,9 +291,9 @@ def pages(cloud: InProcessCloud, request: Any) -> list[Any]:
     return result
 
 
-def in_order(found: list[Any], sort: str) -> Any:
+def in_order(items: list[Any], sort: str) -> Any:
     """Return items in their order, and those with equal sort keys of an index in any."""
-    groups = groupby(found, lambda item: as_text(item.get(sort)))
+    groups = groupby(items, lambda item: as_text(item.get(sort)))
     return [(key, sorted(map(as_text, group))) for key, group in groups]
 
 
@@ -360,12 +335,12 @@ def check(cloud: InProcessCloud, schema: Schema, query: Query, limit: Any, form:
     if "Select" in query.others:
         assert not any("Items" in page for page in answers)
         return
-    found = [item for page in answers for item in page["Items"]]
+    returned = [item for page in answers for item in page["Items"]]
     # An index has items with equal sort keys; moto has them in the order in which they were put
     sort = schema.keys[query.index][1] if query.index else ""
     if "ProjectionExpression" in query.others:
         sort = ""
-    assert in_order(found, sort) == in_order(expected["Items"], sort)
+    assert in_order(returned, sort) == in_order(expected["Items"], sort)
 
 
 def other_kind(request: Any) -> None:

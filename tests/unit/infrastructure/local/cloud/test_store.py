@@ -61,6 +61,7 @@ def test_a_transaction_leaves_all_or_nothing(store: Store) -> None:
     with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
         put(store, "third")
         raise ZeroDivisionError
+    store.commit()
     assert entries(store.path) == ["first", "second"]
 
 
@@ -69,6 +70,7 @@ def test_a_transaction_does_not_take_back_what_was_written_before_it(store: Stor
     with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
         put(store, "within")
         raise ZeroDivisionError
+    store.commit()
     assert entries(store.path) == ["before"]
 
 
@@ -262,14 +264,14 @@ def test_everyone_who_waits_learns_that_the_disk_failed(
 
     async def results() -> list[BaseException | None]:
         synchronization = Synchronization(store)
-        waiting = (synchronization.wait() for _ in range(5))
-        failed = await asyncio.gather(*waiting, return_exceptions=True)
+        waits = (synchronization.wait() for _ in range(5))
+        failures = await asyncio.gather(*waits, return_exceptions=True)
         monkeypatch.undo()
-        return [*failed, await synchronization.wait()]
+        return [*failures, await synchronization.wait()]
 
     monkeypatch.setattr(Store, "synchronize", fail)
-    *failed, last = asyncio.run(results())
-    assert [type(each) for each in failed] == [OSError] * 5
+    *failures, last = asyncio.run(results())
+    assert [type(each) for each in failures] == [OSError] * 5
     assert last is None
 
 
