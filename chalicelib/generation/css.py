@@ -16,7 +16,7 @@ _inline: Final = Confined(inline, memory=1024 * 1024 * 1024, seconds=1.0, per_me
 #: So many messages of a chunk may be too much to inline before its others are not tried any more
 MOST_DEATHS: Final = 3
 
-_cache: Final[SizedCache[str | RenderFault]] = SizedCache(most=32, largest=4_000_000)
+_cache: Final[SizedCache[str | RenderFault]] = SizedCache(most=32, most_bytes=8 * 1024 * 1024)
 
 
 class CssInliner:
@@ -29,7 +29,7 @@ class CssInliner:
         """Return ``html`` with its style sheets inlined; raises :class:`RenderFault`."""
         if self._deaths >= MOST_DEATHS:
             raise RenderFault("[internal] inline_css: html like it could not be inlined")
-        result = _cache.get(html, 2 * len(html), lambda: self._inlined(html))
+        result = _cache.get(html, lambda: self._inlined(html))
         if isinstance(result, RenderFault):
             raise RenderFault(str(result))
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from sys import getsizeof
 from types import TracebackType
 from typing import Any
 
@@ -21,7 +22,7 @@ from .parts import TemplatePart
 from .scanner import Cuts, scan
 
 CACHED_PARTS = 256
-CACHED_CHARACTERS = 8_000_000
+CACHED_BYTES = 16 * 1024 * 1024
 
 
 class CompiledPart:
@@ -40,6 +41,14 @@ class CompiledPart:
         self._template = template
         self._literals = _literals(template) if template else frozenset()
         self._joins = bool(cuts.joins)
+
+    def memory(self) -> int:
+        """Return the bytes that the part keeps: a template with many tags is mostly code."""
+        if self._static is not None:
+            return sum(map(getsizeof, self._static.texts))
+        assert self._template is not None
+        code = self._template.root_render_func.__code__
+        return sum(map(getsizeof, (code, code.co_linetable, self._literals, *code.co_consts)))
 
     def render(
         self,
@@ -114,7 +123,9 @@ class CompiledPart:
         return 1
 
 
-_CACHE: SizedCache[CompiledPart] = SizedCache(most=CACHED_PARTS, largest=CACHED_CHARACTERS)
+_CACHE: SizedCache[CompiledPart] = SizedCache(
+    most=CACHED_PARTS, most_bytes=CACHED_BYTES, size_of=CompiledPart.memory
+)
 
 
 def compile_part(source: str, part: TemplatePart) -> CompiledPart:
@@ -134,9 +145,7 @@ def _compile(source: str, part: TemplatePart, snippet: bool) -> CompiledPart:
     source = source.replace("\0", "")
     digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return _CACHE.get(
-        (digest, part, snippet),
-        len(source),
-        lambda: compile_uncached(source, part, snippet=snippet),
+        (digest, part, snippet), lambda: compile_uncached(source, part, snippet=snippet)
     )
 
 
@@ -155,8 +164,12 @@ def compile_uncached(source: str, part: TemplatePart, *, snippet: bool = False) 
 def _template(cuts: Cuts, part: TemplatePart, snippet: bool) -> Template:
     tree = TemplateParser(cuts, part, snippet=snippet).parse()
     tree.set_environment(ENVIRONMENT)
-    code = ENVIRONMENT.compile(tree)
-    return Template.from_code(ENVIRONMENT, code, {})
+    template = Template.from_code(ENVIRONMENT, ENVIRONMENT.compile(tree), {})
+    # Both refer back to these globals: a template that left the cache, whose code may be megabytes,
+    # would stay until Python looks for cycles, which it seldom does
+    for name in ("root", "__jinja_template__"):
+        del template.root_render_func.__globals__[name]
+    return template
 
 
 def _literals(template: Template) -> frozenset[str]:

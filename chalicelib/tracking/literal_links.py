@@ -16,9 +16,9 @@ from chalicelib.tracking.links import MARK
 
 _PROTOCOL = re.compile(r"[hH][tT][tT][pP][sS]?://")
 _CACHE_ENTRIES = 64
-_CACHE_CHARACTERS = 4_000_000  # characters, sources and results together
+_CACHE_BYTES = 8 * 1024 * 1024
 
-_cache: SizedCache[str] = SizedCache(most=_CACHE_ENTRIES, largest=_CACHE_CHARACTERS)
+_cache: SizedCache[str] = SizedCache(most=_CACHE_ENTRIES, most_bytes=_CACHE_BYTES)
 
 
 def mark(source: str) -> str:
@@ -26,7 +26,7 @@ def mark(source: str) -> str:
 
     Results are cached, because the same sources are compiled again and again.
     """
-    return _cache.get(source, 2 * len(source), lambda: _with_marks(source))
+    return _cache.get(source, lambda: _with_marks(source))
 
 
 def mark_all(content: Any) -> Any:

@@ -85,14 +85,18 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The pieces that a literal text completes, the values in them, and the state after it."""
+    """The pieces that a literal text completes, the values in them, and the state after it.
+
+    ``None`` is the state of text, from which all transitions start: a reference back to it would
+    keep states that were cleared until Python looks for cycles, which it seldom does.
+    """
 
     pieces: Sequence[Piece]
     values: int
-    state: State
+    state: State | None
 
 
-_UNCLEAR = Transition((), 0, State())
+_UNCLEAR = Transition((), 0, None)
 
 
 class MarkupChunks:
@@ -153,7 +157,7 @@ class MarkupChunks:
             yield transition.pieces, values
             if transition.values:
                 values = values[transition.values :]
-            state = transition.state
+            state = transition.state or self._text
         if state.element:
             raise Unclear
 
@@ -173,8 +177,9 @@ class MarkupChunks:
         joined = state.element + text
         tags, end = _finished_tags(joined)
         pieces: list[Piece] = list(merged(self._pieces(joined[:end], tags)))
-        following = State(joined[end:]) if end < len(joined) else self._text
-        return Transition(pieces, state.values - following.values, following)
+        following = State(joined[end:]) if end < len(joined) else None
+        values = state.values - (following.values if following else 0)
+        return Transition(pieces, values, following)
 
     def _pieces(self, text: str, tags: Iterable[Tag]) -> Iterator[Piece]:
         counter = _ValueCounter()

@@ -15,17 +15,17 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from threading import Lock
 
 from chalicelib.core import blobs, dynamo
 from chalicelib.core.dynamo import Keyed, Table
 from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
+from chalicelib.template_language.cache import SizedCache
 
-CACHE_BYTES = 32 * 1024 * 1024
+CACHED_CONTENTS = 1000
+CACHED_BYTES = 16 * 1024 * 1024
 
 
 class BodyItem(Keyed):
@@ -84,12 +84,12 @@ def discard(refs: Iterable[str]) -> None:
 
 def load(partition: str, ref: str) -> Json:
     """Return content, which the caller must not change; raises :class:`ContentGone`."""
-    if (cached := _cache.get(ref)) is not None:
-        return cached
-    text = zlib.decompress(_read(partition, ref))
-    content: Json = json.loads(text)
-    _cache.add(ref, content, len(text))
-    return content
+
+    def read() -> Json:
+        content: Json = json.loads(zlib.decompress(_read(partition, ref)))
+        return content
+
+    return _cache.get(ref, read)
 
 
 def _read(partition: str, ref: str) -> bytes:
@@ -108,29 +108,4 @@ def _item_key(ref: str) -> str:
     return "content#" + ref.removeprefix("item/")
 
 
-class _Cache:
-    """Content used lately, as much of it as fits into ``CACHE_BYTES``."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._contents: OrderedDict[str, tuple[Json, int]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, ref: str) -> Json | None:
-        with self._lock:
-            if ref not in self._contents:
-                return None
-            self._contents.move_to_end(ref)
-            return self._contents[ref][0]
-
-    def add(self, ref: str, content: Json, size: int) -> None:
-        with self._lock:
-            if ref not in self._contents:
-                self._contents[ref] = content, size
-                self._bytes += size
-            while self._bytes > CACHE_BYTES:
-                _, (_, oldest_size) = self._contents.popitem(last=False)
-                self._bytes -= oldest_size
-
-
-_cache = _Cache()
+_cache: SizedCache[Json] = SizedCache(most=CACHED_CONTENTS, most_bytes=CACHED_BYTES)

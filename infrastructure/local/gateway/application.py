@@ -1,10 +1,11 @@
 """Hand HTTP requests to the ``App`` in the form of API Gateway's REST events.
 
 Every request that no local endpoint takes becomes the event that API Gateway would make of it, and
-runs in a thread; those that wait for other hosts have threads of their own. The path is taken
-undecoded. The source address is the peer's, never a header's. A body over the limit is read to its
-end but not kept, so that the client can finish sending and keep its connection; the ``App`` then
-answers 413, after its checks for 404, 405, 401 and 403.
+runs in a thread; those that wait for other hosts have threads of their own. Of the others, those
+with large bodies take turns. The path is taken undecoded. The source address is the peer's, never a
+header's. A body over the limit is read to its end but not kept, so that the client can finish
+sending and keep its connection; the ``App`` then answers 413, after its checks for 404, 405, 401
+and 403.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, nullcontext
 from socket import socket
 from ssl import SSLContext
 from typing import Any, NamedTuple
@@ -34,6 +36,11 @@ from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, reason_t
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = logging.getLogger(__name__)
+
+# Python makes objects of ten times the size of such a body. Those of several calls at once mix
+# in memory, where one small object that lives on keeps a megabyte. And Python computes for one call
+# at a time anyhow
+LARGE_BODY = 256 * 1024
 
 _BODILESS = (204, 304)
 
@@ -80,6 +87,7 @@ class Gateway:
         self._max_body_bytes = max_body_bytes
         self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
+        self._large_body_turn = asyncio.Semaphore(1)
         self._waiting_calls = waiting_calls or WaitingCalls()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,8 +121,12 @@ class Gateway:
             response = await self._waiting_calls.run(_caller(scope), call)
         else:
             loop = asyncio.get_running_loop()
-            response = await loop.run_in_executor(self._pool, self._respond, scope, body)
+            async with self._turn(body):
+                response = await loop.run_in_executor(self._pool, self._respond, scope, body)
         await _write(response, scope["method"], send, close=body.unread)
+
+    def _turn(self, body: RequestBody) -> AbstractAsyncContextManager[None]:
+        return self._large_body_turn if len(body.content) > LARGE_BODY else nullcontext()
 
     def _respond(self, scope: Scope, body: RequestBody) -> Mapping[str, Any]:
         began = time.perf_counter()

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from multiprocessing.context import ForkProcess
 from types import ModuleType
 
+from chalicelib.core import allocator
+
 FORKS = sys.platform == "linux"
 
 _PR_SET_NAME = 15
@@ -79,6 +81,7 @@ class ForkedModule(ForkProcess):
         self._become_child()
         self._detach()
         _adopt(self._environment)
+        allocator.keep_trimming()
         sys.argv = [self._module, *self._arguments]
         sys.exit(_import(self._module).main())
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -27,6 +29,30 @@ def test_a_part_is_compiled_once() -> None:
     assert compile_part(source, TEXT) is not compile_part(source, HTML)
     assert compile_snippet(source, HTML) is not compile_part(source, HTML)
     assert compile_part(source, header("A")) is not compile_part(source, header("B"))
+
+
+def test_a_part_that_left_the_cache_is_gone_without_a_search_for_cycles() -> None:
+    gc.disable()
+    try:
+        part = compiled.compile_uncached("Dear {{name}}", HTML)
+        template = weakref.ref(part._template)
+        del part
+        assert template() is None
+    finally:
+        gc.enable()
+
+
+def test_a_part_with_many_tags_counts_as_the_code_that_it_is() -> None:
+    plain, tagged = "<p>Dear friend, hello</p>" * 1000, "<p>Dear {{name}}, hello</p>" * 1000
+    assert len(plain) <= compiled.compile_uncached(plain, HTML).memory() < 2 * len(plain)
+    part = compiled.compile_uncached(tagged, HTML)
+    assert part.memory() > 2 * len(tagged)
+
+
+def test_parts_of_any_kind_stay_within_the_bytes_of_the_cache() -> None:
+    for number in range(12):
+        compile_part(f"{number}" + "{{a}}b" * 14_000, HTML)
+    assert compiled._CACHE._size <= compiled.CACHED_BYTES
 
 
 @pytest.mark.parametrize("source", ["", "plain", "a { b } }} c", "[[x]] {%if%} {#c#} ${x}"])

@@ -97,7 +97,7 @@ def test_a_subaccount_sees_that_of_a_shared_template_and_cannot_change_it(api: A
 @pytest.mark.cost
 def test_a_transmission_does_not_read_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.create(preview_data=DATA)
-    bodies._cache.__init__()  # type: ignore[misc]
+    bodies._cache.clear()
     refs: list[str] = []
     read = bodies._read
     monkeypatch.setattr(bodies, "_read", lambda pk, ref: refs.append(ref) or read(pk, ref))

@@ -74,10 +74,10 @@ def test_marked_sources_are_cached_and_the_cache_is_limited() -> None:
     source = "<a href='http://a/'>" * 50_000
     assert mark(source) is mark("".join(source))
     first = mark("again http://a")
-    for number in range(6):
+    for number in range(9):
         mark(f"{number} {source}")
     assert mark("again http://a") == first
-    assert literal_links._cache._size <= literal_links._CACHE_CHARACTERS
+    assert literal_links._cache._size <= literal_links._CACHE_BYTES
 
 
 def test_hostile_sources_take_linear_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -193,6 +194,20 @@ def test_what_is_remembered_has_a_limit() -> None:
         chunks = Chunks([f"<p>{number}</p>", "<a title='"], frozenset(["<a title='"]))
         rewriter.html_chunks(chunks, issuer(), ALL)
     assert rewriter._html_chunks._count <= markup_chunks._TRANSITIONS
+
+
+def test_what_was_forgotten_is_gone_without_a_search_for_cycles() -> None:
+    rewriter = LinkRewriter(BASE, marked=True)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(2 * markup_chunks._TRANSITIONS):
+            texts = [f"<p>{number}</p>", "<a title='", "x", "'>"]
+            rewriter.html_chunks(Chunks(texts, frozenset(texts[1:2])), issuer(), ALL)
+        living = sum(isinstance(each, markup_chunks.Transition) for each in gc.get_objects())
+    finally:
+        gc.enable()
+    assert living <= markup_chunks._TRANSITIONS + 1
 
 
 #: Literals, each followed by the values of three messages

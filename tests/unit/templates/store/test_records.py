@@ -254,19 +254,6 @@ class TestGetContent:
         assert read()["subject"] == "Anew"
 
 
-def test_the_cache_of_contents_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "CACHE_BYTES", 100)
-    cache = bodies._Cache()
-    cache.add("a", {"n": 1}, 60)
-    cache.add("b", {"n": 2}, 40)
-    assert cache.get("a") == {"n": 1}
-    cache.add("c", {"n": 3}, 10)
-    assert cache.get("b") is None
-    assert cache.get("a") == {"n": 1}
-    cache.add("d", {"n": 4}, 101)
-    assert cache.get("d") is None
-
-
 @pytest.mark.usefixtures("cloud")
 def test_a_list_reads_no_content() -> None:
     create(content=LARGE)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import PUBLIC, App, Caller, Reply, Request, Routes, empty, ok, raw
 from infrastructure.local import certificates
-from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.application import LARGE_BODY, FurtherPort, Gateway, server
 from infrastructure.local.this_machine import LocalAccess
 from tests.free_ports import free_port
 
@@ -75,6 +75,30 @@ def wait(request: Request) -> Reply:
     return ok({})
 
 
+class Turns:
+    """How many large bodies are in work, and the most that were so at once."""
+
+    def __init__(self) -> None:
+        self.running = self.most = 0
+        self.small_is_done = threading.Event()
+
+
+TURNS = Turns()
+
+
+@routes.post("/api/v1/turn", grant=PUBLIC)
+def take_turn(request: Request) -> Reply:
+    if len(request.raw_body) <= LARGE_BODY:
+        TURNS.small_is_done.set()
+        return ok({})
+    TURNS.running += 1
+    TURNS.most = max(TURNS.most, TURNS.running)
+    assert TURNS.small_is_done.wait(60)
+    time.sleep(0.02)
+    TURNS.running -= 1
+    return ok({})
+
+
 @routes.put("/api/v1/locked", grant="templates/modify")
 def locked(request: Request) -> Reply:
     return ok({})
@@ -89,12 +113,12 @@ async def local_endpoint(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": scope["raw_path"]})
 
 
-def _gateway(**environ: str) -> Gateway:
+def _gateway(limit: int = LIMIT, **environ: str) -> Gateway:
     app = App("test", authenticate=_authenticate)
     app.register_blueprint(routes)
     return Gateway(
         app,
-        max_body_bytes=LIMIT,
+        max_body_bytes=limit,
         extra={"/local": local_endpoint},
         access=LocalAccess.read(environ),
         threads=16,
@@ -617,29 +641,46 @@ def _connected(port: int, trust: ssl.SSLContext) -> http.client.HTTPSConnection:
             return client
 
 
+async def _one_of_many(
+    method: str, path: bytes, key: bytes = b"", body: bytes = b"", gateway: Gateway = GATEWAY
+) -> int:
+    """Make a request among others of the same event loop."""
+    messages: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    headers = [(b"authorization", key)]
+    scope = {"type": "http", "method": method, "raw_path": path, "query_string": b""}
+    await gateway(scope | {"headers": headers, "client": None}, receive, send)
+    return int(messages[0]["status"])
+
+
+def test_large_bodies_take_turns_and_hold_up_no_small_one() -> None:
+    gateway = _gateway(limit=2 * LARGE_BODY)
+
+    async def requests() -> list[int]:
+        bodies = [bytes(LARGE_BODY + 1)] * 4 + [bytes(LARGE_BODY)]
+        return await asyncio.gather(
+            *(_one_of_many("POST", b"/api/v1/turn", body=body, gateway=gateway) for body in bodies)
+        )
+
+    assert asyncio.run(requests()) == [200] * 5
+    assert TURNS.most == 1
+
+
 def test_requests_that_wait_for_others_hold_up_no_other_request() -> None:
     """The others are answered while the waiting ones are more than there are threads."""
 
-    async def request(method: str, path: bytes, key: bytes) -> int:
-        messages: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def send(message: Any) -> None:
-            messages.append(message)
-
-        headers = [(b"authorization", key)]
-        scope = {"type": "http", "method": method, "raw_path": path, "query_string": b""}
-        await GATEWAY(scope | {"headers": headers, "client": None}, receive, send)
-        return int(messages[0]["status"])
-
     async def requests() -> list[int]:
         tasks = [
-            asyncio.create_task(request("POST", b"/api/v1/waiting/", b"%d" % (number % 4)))
+            asyncio.create_task(_one_of_many("POST", b"/api/v1/waiting/", b"%d" % (number % 4)))
             for number in range(64)
         ]
-        assert await request("GET", b"/api/v1/mirror/x", b"0") == 200
+        assert await _one_of_many("GET", b"/api/v1/mirror/x", b"0") == 200
         assert not any(task.done() for task in tasks)
         RELEASED.set()
         return await asyncio.gather(*tasks)

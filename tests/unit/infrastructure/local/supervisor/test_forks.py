@@ -103,6 +103,11 @@ def test_a_fork_has_its_own_session_and_name(tmp_path: Path) -> None:
     assert run(tmp_path, main)[1] == "True talker"
 
 
+def test_a_fork_gives_freed_memory_back(tmp_path: Path) -> None:
+    main = "import threading; print([each.name for each in threading.enumerate()])"
+    assert run(tmp_path, main)[1] == "['MainThread', 'allocator']"
+
+
 def test_a_fork_holds_no_file_of_the_supervisor(tmp_path: Path) -> None:
     main = "print([each for each in os.listdir('/proc/self/fd') if int(each) > 3])"
     assert run(tmp_path, main)[1] == "[]", "descriptor 3 is the listing's own"
