@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,43 @@ def test_with_durability_answer_no_write_is_answered_before_it_is_on_the_disk(
         cloud.loop.run_until_complete(run(cloud))
         assert len(synchronizations) <= 2
         assert synchronizations[-1] == cloud.state.store.commits
+
+
+COUNTING = """
+import sys
+from infrastructure.local.cloud import server, store
+def synchronize(self):
+    with (self.path.parent / "synchronizations").open("a") as file:
+        file.write("x")
+store.Store.synchronize = synchronize
+server.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("durability", ["second", "answer"])
+def test_the_setting_tells_how_often_is_synchronized(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str
+) -> None:
+    monkeypatch.setenv("DURABILITY", durability)
+    cloud = LocalCloud(tmp_path / "cloud")
+    try:
+        cloud.start(program=COUNTING)
+        kills.create_resources(cloud)
+        dynamodb, s3 = cloud.client("dynamodb"), cloud.client("s3")
+        synchronizations = cloud.data / "synchronizations"
+        eventually(synchronizations.exists)
+        before = len(synchronizations.read_text())
+        began = time.monotonic()
+        for number in range(20):
+            kills.put_item(dynamodb, "a", number)
+            kills.put_object(s3, "a", number)
+            kills.number_at(dynamodb, "a", "item")
+        count = len(synchronizations.read_text()) - before
+        seconds = time.monotonic() - began
+        assert count >= 40 if durability == "answer" else count <= seconds + 2
+        eventually(lambda: len(synchronizations.read_text()) > before)
+    finally:
+        cloud.close()
 
 
 def test_with_durability_answer_a_write_is_refused_that_is_not_on_the_disk(
