@@ -77,8 +77,8 @@ class DamagedState(Exception):
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
-            f"{path} {what}. Nothing was changed. Restore all of {path.parent} from a copy, or move "
-            "it away to start without what is stored there."
+            f"{path} {what}. Nothing was changed. Restore all of {path.parent} from a copy, or "
+            "move it away to start without what is stored there."
         )
 
 
