@@ -12,7 +12,7 @@ import importlib
 import logging
 import sys
 
-from chalicelib.core import allocator, aws, domain_names, logs
+from chalicelib.core import aws, domain_names, logs
 from chalicelib.core.process_group import ProcessGroup, usable_cores
 from chalicelib.core.settings import settings
 from chalicelib.core.shared_places import shared_places
@@ -33,7 +33,6 @@ def main() -> None:
     importlib.import_module("dns.resolver")
     shared_places()
     gc.freeze()
-    allocator.keep_little()
     processes = current.delivery_processes or usable_cores()
     health.expect(processes)
     ProcessGroup("delivery", processes, run).run()

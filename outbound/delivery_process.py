@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core import aws, invocations, shutdown
+from chalicelib.core import allocator, aws, invocations, shutdown
 from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Polling
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
@@ -42,6 +42,7 @@ def run(number: int, lifeline: int) -> None:
     # Blocked before threads exist, so that only the wait below takes them. A handler could not set
     # an event: one signal soon after another would wait for the lock that the first one holds.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    allocator.keep_little()
     threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
     consumers = _consumers(number)
     for consumer in consumers:

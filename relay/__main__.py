@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from chalicelib.core import allocator, aws, logs
+from chalicelib.core import aws, logs
 from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import MIB, Settings, settings
 from relay import processes
@@ -33,7 +33,6 @@ def main() -> None:
     _log_json_lines(current.log_level)
     _allow_many_files()
     _find_garbage_early()
-    allocator.keep_little()
     # Before processes are forked, which then share the clients' models
     aws.make_clients()
     port = current.relay_metrics_port

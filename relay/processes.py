@@ -13,6 +13,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from chalicelib.core import allocator
 from chalicelib.core.process_group import ProcessGroup
 from relay.config import RelayConfig
 from relay.failed_logins import FailedLogins
@@ -78,6 +79,7 @@ def _serve(
     lifeline: int | None = None,
 ) -> None:
     """Serve in this process; the first one tells the figures of all to Prometheus."""
+    allocator.keep_little()
     if metrics_port is not None and process == 0:
         # Imported here because most relays do without
         from relay import prometheus

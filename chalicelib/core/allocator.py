@@ -1,9 +1,13 @@
 """Have the C library give freed memory back to the system, in processes that live for long.
 
-glibc keeps what threads free for the next call: in up to eight arenas a core, each of 64 megabytes,
-and once a large block was freed, the next one is cut from an arena too. Some threads that handled
-messages of 20 MB so keep hundreds of megabytes. Other C libraries, and Python's own allocator for
-small objects, stay as they are. A function on Lambda makes one call at a time and needs none of it.
+glibc keeps what threads free for the next call: in up to eight arenas a core, each of 64 megabytes.
+Some threads that handled messages of 20 MB so keep hundreds of megabytes. One arena is enough for
+threads of Python, of which one runs at a time; and only of the first one does glibc give back the
+end. Its free pages go back every few seconds. A mapping of its own for each large block would give
+them back at once, but would make a large request a tenth slower.
+
+Other C libraries, and Python's own allocator for small objects, stay as they are. A function on
+Lambda makes one call at a time and needs none of it.
 """
 
 from __future__ import annotations
@@ -13,44 +17,37 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
-# The numbers of malloc.h
-_M_TRIM_THRESHOLD: Final = -1
-_M_MMAP_THRESHOLD: Final = -3
-_M_ARENA_MAX: Final = -8
-
-# Of the threads of a Python process, seldom more than one allocates
-_ARENAS: Final = 2
-# A block of this size is a mapping of its own, which goes back when it is freed
-_OWN_MAPPING: Final = 256 * 1024
-# Free bytes at the end of an arena that stay there
-_FREE_AT_END: Final = 1024 * 1024
-_TRIM_SECONDS: Final = 5.0
+_M_ARENA_MAX: Final = -8  # of malloc.h
+_ARENAS: Final = 1
+_SECONDS: Final = 5.0
+_THREAD: Final = "allocator"
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def keep_little() -> None:
-    """Bound what this process and its forks keep; call it before there are threads."""
-    if set_option := getattr(_libc, "mallopt", None):
-        set_option(_M_ARENA_MAX, _ARENAS)
-        set_option(_M_MMAP_THRESHOLD, _OWN_MAPPING)
-        set_option(_M_TRIM_THRESHOLD, _FREE_AT_END)
+def keep_little(seconds: float = _SECONDS) -> None:
+    """Keep this process to one arena, and give its free pages back every few seconds.
 
-
-def keep_trimming(seconds: float = _TRIM_SECONDS) -> None:
-    """Give back free pages between blocks in use as well, again and again, in a thread.
-
-    The thread takes no signal: they are for the threads that wait for them.
+    Call it before there are other threads. A fork has one arena too, and calls this for the rest.
     """
-    if trim := getattr(_libc, "malloc_trim", None):
+    trim = getattr(_libc, "malloc_trim", None)
+    if _libc is None or trim is None or _is_running():
+        return
+    _libc.mallopt(_M_ARENA_MAX, _ARENAS)
+    # Signals are for the threads that wait for them
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    threading.Thread(target=_keep_trimming, args=(trim, seconds), name=_THREAD, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-        def run() -> None:
-            while True:
-                time.sleep(seconds)
-                trim(0)
 
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        threading.Thread(target=run, name="allocator", daemon=True).start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+def _is_running() -> bool:
+    return any(thread.name == _THREAD for thread in threading.enumerate())
+
+
+def _keep_trimming(trim: Callable[[int], int], seconds: float) -> None:
+    while True:
+        time.sleep(seconds)
+        trim(0)

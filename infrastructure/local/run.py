@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from chalicelib.core import allocator, aws, settings
+from chalicelib.core import aws, settings
 from infrastructure.local import certificates
 from infrastructure.local.address_file import address_file
 from infrastructure.local.supervisor import forks, open_files, probes
@@ -214,7 +214,6 @@ def main(arguments: list[str] | None = None) -> int:
         die_with_parent(signal.SIGTERM, os.getppid())
     try:
         open_files.allow()
-        allocator.keep_little()
         config = prepare(os.environ)
     except ConfigError as error:
         print(f"postfinch: {error}", file=sys.stderr)

@@ -81,7 +81,7 @@ class ForkedModule(ForkProcess):
         self._become_child()
         self._detach()
         _adopt(self._environment)
-        allocator.keep_trimming()
+        allocator.keep_little()
         sys.argv = [self._module, *self._arguments]
         sys.exit(_import(self._module).main())
 
