@@ -65,6 +65,8 @@ def ministack_environment(data: Path) -> dict[str, str]:
         "DOCKER_HOST": "unix:///nonexistent",
         # Unpacked archives of deployed functions, which it does not always remove
         "TMPDIR": str(data / "tmp"),
+        # Seconds for which a process of a function waits for work, beside the first one
+        "LAMBDA_WARM_TTL_SECONDS": "60",
     }
 
 
@@ -75,6 +77,7 @@ async def serve(port: int, data: Path) -> None:
     import ministack.services.cloudformation  # noqa: F401
     import uvicorn
     from ministack.app import app
+    from ministack.core import lambda_runtime
 
     from infrastructure.local.cloud import expressions, retention, steady_time, wire_protocols
     from infrastructure.local.cloud.gatekeeper import Gatekeeper
@@ -127,6 +130,7 @@ async def serve(port: int, data: Path) -> None:
         retention.keep(state),
     )
     await server.serve()
+    lambda_runtime.reset()
     keepers.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await keepers
@@ -179,5 +183,6 @@ def main(arguments: list[str] | None = None) -> None:
     except DamagedState as damage:
         print(damage, file=sys.stderr, flush=True)
         status = REFUSED
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     # Do not wait for threads of MiniStack: all that they did is stored.
     os._exit(status)
