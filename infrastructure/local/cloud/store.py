@@ -322,9 +322,10 @@ class Synchronization:
                 self._store.commit()
             if self._store.commits == commits:
                 continue
-            commits = self._store.commits
+            latest = self._store.commits
             with suppress(OSError):
                 await asyncio.to_thread(self._store.synchronize)
+                commits = latest
                 await asyncio.to_thread(self._store.copy_log)
                 self._store.shorten_log()
 

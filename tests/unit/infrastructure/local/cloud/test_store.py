@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,28 @@ def test_everyone_who_waits_learns_that_the_disk_failed(
     *failures, last = asyncio.run(results())
     assert [type(each) for each in failures] == [OSError] * 5
     assert last is None
+
+
+def test_a_synchronization_that_failed_is_repeated_without_another_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = [OSError(errno.EIO, "the disk failed"), None, None]
+    calls: list[int] = []
+
+    def synchronize(self: Store) -> None:
+        calls.append(self.commits)
+        if error := outcomes[len(calls) - 1]:
+            raise error
+
+    async def keep() -> None:
+        with store.transaction():
+            put(store, "first")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(Synchronization(store).keep(0.01), 0.3)
+
+    monkeypatch.setattr(Store, "synchronize", synchronize)
+    asyncio.run(keep())
+    assert calls == [store.commits] * 2
 
 
 def size(path: Path) -> int:
