@@ -231,7 +231,7 @@ def create(path: Path, fill: Callable[[Store], None] = lambda store: None) -> No
     Raises :class:`DamagedState`.
     """
     log = Path(f"{path}-wal")
-    if log.exists():
+    if log.exists() and log.stat().st_size:
         raise DamagedState(path, f"is missing, and {log.name} is there")
     new = path.with_suffix(".new")
     for leftover in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
@@ -323,11 +323,13 @@ class Synchronization:
             if self._store.commits == commits:
                 continue
             latest = self._store.commits
-            with suppress(OSError):
+            try:
                 await asyncio.to_thread(self._store.synchronize)
                 commits = latest
                 await asyncio.to_thread(self._store.copy_log)
                 self._store.shorten_log()
+            except OSError as error:
+                self._store.tell(error)
 
     async def _run_after(self, current: asyncio.Task[None] | None) -> None:
         if current is not None:

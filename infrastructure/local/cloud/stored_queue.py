@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -32,6 +33,8 @@ _COLUMNS_OF_RECEIPTS = {
 #: Account, region and URL of a queue
 Name = tuple[str, str, str]
 
+# Between the number of a message and the rest of its receipt
+_OF_RECEIPT = "/"
 # What MiniStack keeps of a message and has no column
 _REST = ("md5_attrs", "message_attributes", "sys", "group_id", "dedup_id", "seq", "enqueued_at")
 
@@ -104,7 +107,7 @@ class StoredQueue:
             self._move(failed, dead[1], now)
             messages = self._visible(most, now)
         for message in messages:
-            message["receipt_handle"] = f"{message['number']:x}-{uuid4()}"
+            message["receipt_handle"] = f"{message['number']:x}{_OF_RECEIPT}{uuid4()}"
             message["visible_at"] = now + visibility
             message["receive_count"] += 1
             message["first_receive_at"] = message["first_receive_at"] or now
@@ -191,11 +194,15 @@ class StoredQueue:
         return self.store.read(sql, (self.number,)).fetchone() is None
 
     def _number(self, receipt: Any) -> int:
-        number, _, rest = receipt.partition("-") if isinstance(receipt, str) else ("", "", "")
-        try:
-            return int(number, 16) if rest else -1
-        except ValueError:
-            return -1
+        """Return the number of the message that was received with this, or what may be one."""
+        number, separator, _ = str(receipt).partition(_OF_RECEIPT)
+        if separator:
+            with suppress(ValueError):
+                return int(number, 16)
+        # MiniStack may have given it
+        sql = "SELECT number FROM messages WHERE queue = ? AND receipt = ?"
+        row = self.store.read(sql, (self.number, str(receipt))).fetchone()
+        return row[0] if row else -1
 
     def _tell_dead(self) -> None:
         tell(
