@@ -13,7 +13,7 @@ from tests.unit.infrastructure.local.cloud.in_process import InProcessCloud, in_
 
 SQS = "AmazonSQS"
 # Ids and receipts are different each time
-_RANDOM = re.compile(r"([0-9a-f]+-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RANDOM = re.compile(r"([0-9a-f]+/)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @pytest.fixture(scope="module")
