@@ -131,3 +131,5 @@ def test_processes_of_functions_share_the_files_of_their_archive(local_cloud: Lo
     local_cloud.client("lambda").update_function_code(FunctionName="one", ZipFile=archive("new"))
     assert (invoke(local_cloud, "one"), invoke(local_cloud, "two")) == ("new", "it works")
     assert len(list((local_cloud.data / "tmp").glob("code-*"))) == 1
+    local_cloud.stop()
+    assert not (local_cloud.data / "tmp").exists()
