@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -105,8 +105,10 @@ def generate_together(messages: Sequence[Received[ChunkHead]]) -> Sequence[Recei
         with failures.of(message), reports.membership() as own_reports:
             _begin_and_hand_on(chunk, generated_chunk, own_reports)
 
-    for each in [_threads().submit(hand_on, *work) for work in works]:
-        each.result()
+    futures = [_threads().submit(hand_on, *work) for work in works]
+    wait(futures)
+    for future in futures:
+        future.result()
     return failures.messages
 
 

@@ -77,7 +77,7 @@ def _measure_durability() -> None:
         try:
             for name, service in services.items():
                 service.data_dir.mkdir()
-                service.start(DURABILITY=name)
+                service.start(LOCAL_DURABILITY=name)
                 service.send("warm-up@inbox.test")
             tasks = {name: partial(_single_rate, each) for name, each in services.items()}
             rates = alternating(tasks, _ROUNDS)

@@ -2,7 +2,7 @@
 
 ``python -m infrastructure.local.cloud --port N --data DIR``. Only requests that are signed with
 ``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored (see `store`):
-it survives every end of the process, SIGKILL included. ``DURABILITY`` tells when it survives
+it survives every end of the process, SIGKILL included. ``LOCAL_DURABILITY`` tells when it survives
 an end of the machine: ``second`` (default), a second later; ``answer``, once it is answered. A
 second cloud on the same directory waits until the first has ended. A state that is damaged is left
 as it is, and the exit status is 3.
@@ -91,7 +91,7 @@ async def serve(port: int, data: Path) -> None:
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    waits = os.environ.get("DURABILITY") == "answer"
+    waits = os.environ.get("LOCAL_DURABILITY") == "answer"
     state = State(data, asyncio.get_running_loop(), synchronizes=waits)
     state.restore()
     synchronization = Synchronization(state.store)

@@ -1,18 +1,19 @@
 """Read the local runtime's environment, and make that of its processes.
 
-============= ======== ==========================================================================
-API_PORT      8080     port of everything HTTP
-SMTP_PORT     2525     port of the relay
-API_TLS_PORT  8443     port of the same under TLS; 0 for none
-SMTP_TLS_PORT 2465     port of the relay under TLS from the first byte on; 0 for none
-API_KEY                the primary account's key; without it the first start makes one and keeps it
-DATA_DIR      .local/  directory of all state; delete it for a fresh start
-API_HOST      loopback address that the API binds
-LOCAL_NAMES            further names of this machine, in ``Host`` and in the certificate
-LOCAL_PEERS            networks besides loopback that may use ``/local``; ``any`` for all
-LOG_OUTPUT    files    where the processes log: ``files`` in DATA_DIR/logs, or ``stdout``
-DURABILITY    second   when the disk has what was answered: a ``second`` later, or at the ``answer``
-============= ======== ==========================================================================
+================ ======== =======================================================================
+API_PORT         8080     port of everything HTTP
+SMTP_PORT        2525     port of the relay
+API_TLS_PORT     8443     port of the same under TLS; 0 for none
+SMTP_TLS_PORT    2465     port of the relay under TLS from the first byte on; 0 for none
+API_KEY                   the primary account's key; the first start makes one and keeps it
+DATA_DIR         .local/  directory of all state; delete it for a fresh start
+API_HOST         loopback address that the API binds
+LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate
+LOCAL_PEERS               networks besides loopback that may use ``/local``; ``any`` for all
+LOG_OUTPUT       files    where the processes log: ``files`` in DATA_DIR/logs, or ``stdout``
+LOCAL_DURABILITY second   when the disk has what was answered: within a ``second``, or before the
+                          ``answer``
+================ ======== =======================================================================
 
 The ports under TLS have these numbers if the port in the clear has its default and they are free.
 Otherwise the first start chooses others and keeps them.
@@ -216,8 +217,8 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         raise ConfigError(str(error)) from None
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
-    if (durability := environ.get("DURABILITY") or "second") not in _DURABILITIES:
-        raise ConfigError(f"DURABILITY={durability!r} is neither second nor answer")
+    if (durability := environ.get("LOCAL_DURABILITY") or "second") not in _DURABILITIES:
+        raise ConfigError(f"LOCAL_DURABILITY={durability!r} is neither second nor answer")
     data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
     api_key = _checked_api_key(environ)
     lock = _take(data_dir)

@@ -228,7 +228,7 @@ server.main(sys.argv[1:])
 def test_the_setting_tells_how_often_is_synchronized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str
 ) -> None:
-    monkeypatch.setenv("DURABILITY", durability)
+    monkeypatch.setenv("LOCAL_DURABILITY", durability)
     cloud = LocalCloud(tmp_path / "cloud")
     try:
         cloud.start(program=COUNTING)

@@ -229,7 +229,7 @@ def test_tracking_domains_have_the_port_at_which_users_reach_this_machine(
         ("LOCAL_NAMES", "http://x"),
         ("LOCAL_PEERS", "bridge"),
         ("LOG_OUTPUT", "nowhere"),
-        ("DURABILITY", "never"),
+        ("LOCAL_DURABILITY", "never"),
         ("PUBLIC_URL", "http://localhost:x"),
     ],
 )

@@ -170,7 +170,7 @@ def test_a_process_that_refuses_to_start_says_why_in_one_line(start: Start) -> N
 
 
 def test_a_failed_start_shows_the_last_lines_and_stops_the_rest(start: Start) -> None:
-    fails = "import sys; [print('line', i) for i in range(50)]; sys.exit('no luck')"
+    fails = "import sys; [print('line', i, flush=True) for i in range(50)]; sys.exit('no luck')"
     supervised = start([stays("a")], [["fails", fails, "never"]])
     assert supervised.process.wait(DEADLINE) == 1
     assert supervised.process.stderr is not None
