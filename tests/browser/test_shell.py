@@ -51,8 +51,13 @@ def test_everything_is_reached_by_keyboard(console: Console) -> None:
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert console.violations() == []
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
     page.keyboard.press("Control+k")
+    # Until then keys are for the page
+    expect(page.get_by_role("combobox", name="Search pages")).to_be_focused()
     page.keyboard.type("overv")
+    expect(page.get_by_role("option", name="Overview")).to_be_visible()
+    expect(page.get_by_role("option", name="Send")).to_have_count(0)
     assert console.violations() == []
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
