@@ -28,8 +28,8 @@ _LARGEST_TRANSACTION_BYTES = 4 << 20
 
 # What a transaction takes for each kilobyte that it writes
 _TRANSACTION_UNITS = 2
-# The place of the item among the values of a row
-_ITEM = 4
+# The places of the size and of the item among the values of a row
+_SIZE, _ITEM = 3, 4
 
 _EXPRESSION = frozenset({"ExpressionAttributeNames", "ExpressionAttributeValues"})
 _COMMON = frozenset({"TableName", "ReturnConsumedCapacity"})
@@ -181,7 +181,8 @@ class ItemRequests:
             table, keys, write = self._action(action)
             checks.add((table.name[2], keys))
             writes += [write] if write else []
-        if len(checks) < len(actions):
+        size = sum(row[_SIZE] for _, row, _ in writes if row is not None)
+        if len(checks) < len(actions) or size > _LARGEST_TRANSACTION_BYTES:
             raise Unusual
         capacity = _capacity_of_writes(request, writes, _TRANSACTION_UNITS)
         self._apply(writes)

@@ -66,8 +66,9 @@ class QueueRequests:
 
     def install(self) -> None:
         """Let deployed functions take their messages from the store, in threads of MiniStack."""
-        sqs._receive_messages_for_esm = self._receive_for_function
-        sqs._delete_messages_for_esm = self._delete_for_function
+        receive, delete = sqs._receive_messages_for_esm, sqs._delete_messages_for_esm
+        sqs._receive_messages_for_esm = _or_ministack(self._receive_for_function, receive)
+        sqs._delete_messages_for_esm = _or_ministack(self._delete_for_function, delete)
 
     async def receive(
         self, request: Json, listen: Callable[[], asyncio.Future[None]]
@@ -202,6 +203,18 @@ class QueueRequests:
         with queue.store.transaction():
             for receipt in receipts:
                 queue.delete(receipt)
+
+
+def _or_ministack(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that leaves FIFO queues to MiniStack's."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return ours(*arguments)
+        except Unusual:
+            return theirs(*arguments)
+
+    return call
 
 
 def _whole(value: Any, most: int, *, lowest: int = 0) -> int:

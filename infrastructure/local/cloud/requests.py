@@ -44,6 +44,8 @@ _NO_DOCUMENTS = {
     *("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"),
     *("Encrypt", "Decrypt", "GenerateDataKey", "Sign", "Verify"),
 }
+# What MiniStack raises for a member of another type than it expects
+_WRONG_TYPES = (TypeError, ValueError, AttributeError, KeyError)
 # Paths that run a function, which makes requests of its own when it changes something
 _CALLS = ("/invocations", "/_aws/execute-api/")
 
@@ -101,7 +103,6 @@ class Requests:
         caller = scope[CALLER]
         set_request_account_id(caller.access_key.decode())
         set_request_region(caller.region.decode())
-        commits = self._store.commits
         status, content = 200, b""
         headers: Mapping[str, str] = _JSON
         try:
@@ -116,7 +117,8 @@ class Requests:
                     status, headers, content = answered
             except Refused as refusal:
                 status, content = 400, refusal.body
-            if self._synchronization is not None and self._store.commits != commits:
+            # Also what was refused or done before tells of commits, perhaps of a lost answer
+            if self._synchronization is not None and not action.startswith(_READS):
                 await self._synchronization.wait()
         except (CannotStore, OSError) as error:
             self._store.roll_back()
@@ -149,7 +151,7 @@ class Requests:
             self._store.check_room()
         token: Any = None
         if action == "TransactWriteItems":
-            request = json.loads(body)
+            request = _transaction(body)
             token = request.pop("ClientRequestToken", None)
             if token is not None and self._items.is_repetition(token, request["TransactItems"]):
                 return 200, _JSON, b"{}"
@@ -159,8 +161,12 @@ class Requests:
         }
         try:
             status, answered, content = await service.handle_request("POST", "/", headers, body, {})
-        except Exception:
+        except Exception as error:
             self._store.roll_back()
+            if isinstance(error, _WRONG_TYPES):
+                # MiniStack does not check the types of all members
+                text = f"a member has a wrong type: {error!r}"
+                raise Refused("SerializationException", text) from error
             raise
         if status != 200:
             self._store.roll_back()
@@ -207,6 +213,17 @@ class Requests:
                 await send(message)
 
         await self._application(scope, receive, send_when_stored)
+
+
+def _transaction(body: bytes) -> Json:
+    """Return the request for a transaction; raises :class:`Refused`."""
+    try:
+        request = json.loads(body)
+    except ValueError:
+        request = None
+    if not isinstance(request, dict) or not isinstance(request.get("TransactItems"), list):
+        raise Refused("SerializationException", "TransactItems must be a list of actions")
+    return request
 
 
 def changes_state(scope: Scope, action: str) -> bool:

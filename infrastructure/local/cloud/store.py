@@ -306,9 +306,13 @@ class Synchronization:
         self._store = store
         self._current: asyncio.Task[None] | None = None
         self._next: asyncio.Task[None] | None = None
+        # Those that are on the disk
+        self._commits = 0
 
     async def wait(self) -> None:
         """Wait until every commit so far is on the disk; raises OSError."""
+        if self._commits == self._store.commits:
+            return
         if self._next is None:
             self._next = asyncio.ensure_future(self._run_after(self._current))
         await asyncio.shield(self._next)
@@ -336,4 +340,6 @@ class Synchronization:
             with suppress(OSError):
                 await asyncio.shield(current)
         self._current, self._next = self._next, None
+        commits = self._store.commits
         await asyncio.to_thread(self._store.synchronize)
+        self._commits = max(self._commits, commits)

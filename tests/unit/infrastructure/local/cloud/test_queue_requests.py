@@ -160,3 +160,26 @@ def test_a_message_that_failed_too_often_is_moved_as_by_ministack(cloud: InProce
             ask("DeleteQueue", {"QueueUrl": url}, SQS)
     assert results[0] == results[1]
     assert [len(answer.get("Messages", [])) for _, answer in results[1]] == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"MessageBody": 5},
+        {"MessageBody": ["x"]},
+        {"MessageBody": "body", "DelaySeconds": "soon"},
+        {"MessageBody": "body", "MessageAttributes": 5},
+        {"MessageBody": "\ud800"},
+    ],
+)
+def test_members_of_a_wrong_type_are_refused(cloud: InProcessCloud, members: Any) -> None:
+    queue = cloud.answer("CreateQueue", {"QueueName": "queue"}, SQS)[1]["QueueUrl"]
+    assert cloud.answer("SendMessage", {"QueueUrl": queue, **members}, SQS)[0] == 400
+    assert cloud.answer("ReceiveMessage", {"QueueUrl": queue}, SQS) == (200, {})
+
+
+@pytest.mark.parametrize("request_", [5, [], {"TransactItems": 5}, {"TransactItems": [5]}])
+def test_a_transaction_that_is_none_is_refused(cloud: InProcessCloud, request_: Any) -> None:
+    status, answer = cloud.answer("TransactWriteItems", request_)
+    assert status == 400
+    assert "__type" in answer

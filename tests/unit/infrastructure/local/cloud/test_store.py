@@ -271,10 +271,40 @@ def test_everyone_who_waits_learns_that_the_disk_failed(
         monkeypatch.undo()
         return [*failures, await synchronization.wait()]
 
+    commit_something(store)
     monkeypatch.setattr(Store, "synchronize", fail)
     *failures, last = asyncio.run(results())
     assert [type(each) for each in failures] == [OSError] * 5
     assert last is None
+
+
+def test_nobody_waits_for_what_is_on_the_disk(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Store] = []
+    synchronize = Store.synchronize
+
+    def count(self: Store) -> None:
+        calls.append(self)
+        synchronize(self)
+
+    async def wait_twice() -> None:
+        synchronization = Synchronization(store)
+        for _ in range(2):
+            commit_something(store)
+            await synchronization.wait()
+            await synchronization.wait()
+
+    monkeypatch.setattr(Store, "synchronize", count)
+    asyncio.run(wait_twice())
+    assert len(calls) == 2
+
+
+def commit_something(store: Store) -> None:
+    with store.transaction():
+        store.write(
+            "INSERT INTO queues (account, region, url) VALUES ('a', 'r', hex(randomblob(8)))"
+        )
 
 
 def test_a_synchronization_that_failed_is_repeated_without_another_commit(
