@@ -292,9 +292,13 @@ def test_retention_ministack_ignores_the_lifecycle_rules_of_a_stack() -> None:
 def test_stored_objects_ministack_answers_for_an_object_that_it_could_not_write(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    attempts = []
+
     def fail(*arguments: Any, **options: Any) -> None:
+        attempts.append(arguments)
         raise OSError("the disk is full")
 
     monkeypatch.setattr(s3, "_atomic_write", fail)
     monkeypatch.setattr(s3, "S3_PERSIST", True)
     s3._persist_object("bucket", "key", {"body": b"body"})
+    assert attempts, "it tried to write, and raised nothing"
