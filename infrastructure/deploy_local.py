@@ -28,7 +28,7 @@ from infrastructure.local.supervisor.cloud_access import (
     aws_environment,
     read_secret,
 )
-from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
+from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
 from infrastructure.package import PackagingFailed, build, host_architecture
 
 _ANY_SECRET = "test"

@@ -27,7 +27,7 @@ from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
 from infrastructure.admin import compliance, dead_letters, provider_limits, seeds, sending_ips
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
-from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
+from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
 

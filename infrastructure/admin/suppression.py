@@ -36,7 +36,7 @@ from chalicelib.suppression.model import (
     new_entry,
 )
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 
 COLUMNS = ("recipient", "type", "description", "list_id", "source")
 _ALIASES = {"email": "recipient"}

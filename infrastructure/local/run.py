@@ -22,7 +22,8 @@ from infrastructure.local import certificates
 from infrastructure.local.address_file import address_file
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
-from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
+from infrastructure.local.supervisor.data_folder import ConfigError
+from infrastructure.local.supervisor.environment import LocalConfig, prepare
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ import psutil
 from botocore.session import get_session
 
 from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, read_secret
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 from tests.cloud_requests import signed_get
 from tests.free_ports import free_port
 from tests.http_response import Response

@@ -12,7 +12,7 @@ from botocore.session import get_session
 
 from chalicelib.core import compression
 from infrastructure.local.supervisor.cloud_access import ACCESS_KEY_ID, REGION, read_secret
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 from tests.http_target import Reply, Target, serving
 from tests.journey.service import KEY, Service, eventually
 

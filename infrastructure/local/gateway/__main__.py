@@ -47,7 +47,7 @@ from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from infrastructure.local.supervisor.environment import ConfigError
+from infrastructure.local.supervisor.data_folder import ConfigError
 
 #: What the relay, the API and the sink need together with some dozen clients each
 LEAST = 512

@@ -9,7 +9,7 @@ from infrastructure.deploy import Deployed, api_url, chosen_parameters, missing_
 from infrastructure.deploy_local import local_environment
 from infrastructure.deployment.functions import functions
 from infrastructure.deployment.merge_template import merge_template
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.package import Package
 
 PACKAGE = Package(merge_template(functions()), Path("deployment.zip"))

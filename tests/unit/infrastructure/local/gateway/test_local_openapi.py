@@ -12,7 +12,7 @@ from infrastructure.docs import LOCAL_DESCRIPTION
 from infrastructure.local.gateway import description_endpoint, local_openapi
 from infrastructure.local.gateway.__main__ import local_endpoints
 from infrastructure.local.gateway.metrics_endpoint import RequestCounts
-from infrastructure.local.supervisor.environment import InternalPorts
+from infrastructure.local.supervisor.ports import InternalPorts
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 

@@ -12,13 +12,9 @@ import pytest
 
 from chalicelib.core import settings
 from infrastructure.local.supervisor.cloud_access import read_secret
-from infrastructure.local.supervisor.environment import (
-    ConfigError,
-    InternalPorts,
-    LocalConfig,
-    choose_ports,
-    prepare,
-)
+from infrastructure.local.supervisor.data_folder import ConfigError
+from infrastructure.local.supervisor.environment import LocalConfig, prepare
+from infrastructure.local.supervisor.ports import InternalPorts, choose_ports
 from tests.free_ports import free_port
 
 

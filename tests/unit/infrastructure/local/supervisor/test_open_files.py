@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infrastructure.local.supervisor import open_files
-from infrastructure.local.supervisor.environment import ConfigError
+from infrastructure.local.supervisor.data_folder import ConfigError
 from tests.unit.infrastructure.clouds import ROOT
 
 UNLIMITED = resource.RLIM_INFINITY
