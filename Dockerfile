@@ -33,7 +33,7 @@ COPY relay /opt/postfinch/relay
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/postfinch \
  && mkdir -p /opt/postfinch/bin \
  && printf '%s\n' '#!/bin/sh' \
-      '[ "$$ $*" != "1 run" ] || exec python3 -m infrastructure.local.container' \
+      'case "$$ $*" in "1 run"|"1 serve") exec python3 -m infrastructure.local.container "$1";; esac' \
       'exec python3 -m postfinch "$@"' > /opt/postfinch/bin/postfinch \
  && chmod 755 /opt/postfinch/bin/postfinch
 

@@ -39,8 +39,11 @@ SELECTOR = "postfinch"
 KEY_BITS = 2048
 
 
-def first_start(api_key: str) -> None:
-    """Create what a fresh deployment needs before its first request."""
+def first_start(api_key: str, *, with_sample_domain: bool = True) -> None:
+    """Create what a fresh deployment needs before its first request.
+
+    The sample domain is for those who have none of their own yet.
+    """
     now = clock.now()
     accounts.create(
         Account(
@@ -54,7 +57,8 @@ def first_start(api_key: str) -> None:
     accounts.create(Account(SYSTEM_ACCOUNT, "The service itself", created=now, updated=now))
     _ensure_key(api_key, now)
     _ensure_domain(settings().system_domain, SYSTEM_ACCOUNT, now)
-    _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
+    if with_sample_domain:
+        _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
     ensure_sample_template()
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +18,7 @@ from chalicelib.core.queue_consumer import LONG_POLL, Consumer, Polling
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_queues
+from chalicelib.delivery.lease_holder import renew_all
 from chalicelib.delivery.route import close_transports
 from chalicelib.delivery.worker import deliver_batch
 from outbound import health
@@ -23,7 +26,12 @@ from outbound import health
 # If this process is killed, its messages are received again after this time
 _VISIBILITY = 60
 _HEARTBEAT = 20.0
+# How often leases are looked at while one lasts; they are renewed when half of it is over
+_LEASE_LOOKS = 6
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ def run(number: int, lifeline: int) -> None:
     consumers = _consumers(number)
     for consumer in consumers:
         consumer.start()
+    threading.Thread(target=_keep_leases, daemon=True).start()
     signal.sigwait(_STOPPING)
     shutdown.request()
     for consumer in consumers:
@@ -93,6 +102,16 @@ def _handle_event(queue: str, event: QueueEvent, context: Any) -> BatchResponse:
         _Call(event, context), lambda call: deliver_batch(call.to_dict(), queue)
     )
     return response
+
+
+def _keep_leases() -> None:
+    """Keep the leases of the units in hand, for as long as this process lives."""
+    while True:
+        time.sleep(settings().delivery_lease / _LEASE_LOOKS)
+        try:
+            renew_all()
+        except (BotoCoreError, ClientError) as error:
+            _log.warning("leases are renewed later: %s", error)
 
 
 def _watch(lifeline: int) -> None:

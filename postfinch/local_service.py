@@ -22,7 +22,7 @@ class LocalService:
     """Where a running service can be reached, and its primary account's key.
 
     The ports under TLS are 0 where there are none; their certificates are signed by the one in the
-    file ``authority``.
+    file ``authority``. With an ``http_port`` it is production on one machine.
     """
 
     api_url: str
@@ -32,6 +32,7 @@ class LocalService:
     api_tls_port: int = 0
     smtp_tls_port: int = 0
     authority: str = ""
+    http_port: int = 0
 
 
 class SeveralServices(Exception):
@@ -87,9 +88,13 @@ def command() -> list[str]:
 
 def environment(caller: Mapping[str, str], data_dir: Path) -> dict[str, str]:
     """Return the environment of :func:`command`: the caller's, with our modules ahead of others."""
+    return {**of_modules(caller), "DATA_DIR": str(data_dir.absolute())}
+
+
+def of_modules(caller: Mapping[str, str]) -> dict[str, str]:
+    """Return the caller's environment for a module of the service, ahead of others of its name."""
     return {
         **caller,
-        "DATA_DIR": str(data_dir.absolute()),
         "PYTHONPATH": str(service_root()),
         # A module of the folder in which the command is called must not stand in for one of ours
         "PYTHONSAFEPATH": "1",

@@ -39,7 +39,7 @@ def main() -> None:
     processes.run(
         listeners(current),
         current.relay_processes or usable_cores(),
-        MetricsPort(current.relay_host, port) if port else None,
+        MetricsPort(current.relay_metrics_host or current.relay_host, port) if port else None,
     )
 
 

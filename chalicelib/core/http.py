@@ -119,6 +119,21 @@ class App(chalice.Chalice):
             _log_reply(event, response["statusCode"], time.perf_counter() - began)
             return response
 
+    def admits_large_body(self, event: Mapping[str, Any]) -> bool:
+        """Tell whether a request, of which the body is still to come, has a key that may make it.
+
+        A server asks before it keeps a large body.
+        """
+        try:
+            route, _ = self._locate(event)
+            endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
+            if endpoint.grant == PUBLIC:
+                return False
+            self._admit(Request.from_event(event), endpoint)
+        except ServiceError:
+            return False
+        return True
+
     def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:
         try:
             return self._reply(event).to_gateway(request_id)

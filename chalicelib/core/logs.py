@@ -80,6 +80,8 @@ def configure() -> None:
     """
     if settings().log_format != "json":
         return
+    if any(handler.formatter is _lines for handler in logging.getLogger().handlers):
+        return
     level = settings().log_level
     logger = Logger(service=SERVICE, level=level, stream=sys.stderr, logger_formatter=_lines)
     handler = logger.registered_handler
@@ -125,11 +127,14 @@ def measured(
     The name of a count in milliseconds ends in ``Time``. A ``routine`` line, one for each request
     or batch, is short, because it costs as much as a write unit: it leaves out counts that are
     zero, their unit, and fractions of times from 10 ms on. It is not written to text logs, which
-    people read.
+    people read, and not where there is no CloudWatch.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
-    if routine and settings().log_format != "json":
+    if routine and not (settings().log_format == "json" and settings().cloudwatch_metrics):
+        return
+    if not settings().cloudwatch_metrics:
+        logger.info(message, extra={**_present(fields), **dimensions, **counts})
         return
     where = {"Stage": settings().stage, **dimensions}
     if routine:

@@ -16,11 +16,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.core import caches
 
 MIB = 1024 * 1024
+
+Kind = TypeVar("Kind")
 
 
 # An EventBridge bus, an SNS topic, an SQS queue, a Kinesis stream or a Firehose stream
@@ -54,6 +56,11 @@ class Settings:
         "text",
         "`json`: one JSON object a line, as the deployed functions log. `text`: each "
         "process logs in its own way",
+    )
+    cloudwatch_metrics: bool = _setting(
+        True,
+        "Whether JSON lines carry the metrics that CloudWatch reads. Without them there is no line"
+        " for each request and batch",
     )
     tracing: str = _setting(
         "PassThrough",
@@ -225,6 +232,9 @@ class Settings:
         "Port at which Prometheus reads the relay's figures (`GET /metrics`, without a login). Let"
         " only Prometheus reach it. 0: none",
     )
+    relay_metrics_host: str = _setting(
+        "", "Address of `RELAY_METRICS_PORT`. Empty: that of `RELAY_HOST`"
+    )
     relay_drain: float = _setting(
         30.0, "How long a relay that stops waits for messages that clients are sending", local=2.0
     )
@@ -326,6 +336,15 @@ class Settings:
     smarthost_tls: str = _setting(
         "required", "STARTTLS to the smarthost: `required`, `opportunistic` or `off`", local="off"
     )
+    ses_region: str = _setting(
+        "", "Region of Amazon SES. Empty: that of the service itself, as for what follows"
+    )
+    ses_access_key_id: str = _setting(
+        "", "Access key for Amazon SES, where it is not the service's"
+    )
+    ses_secret_access_key: str = _setting("", "Secret of `SES_ACCESS_KEY_ID`", secret=True)
+    ses_session_token: str = _setting("", "Session token of `SES_ACCESS_KEY_ID`", secret=True)
+    ses_endpoint: str = _setting("", "Address of Amazon SES, if it is another than AWS's")
     feedback_sender_id: str = _setting(
         "postfinch",
         "Last field of the header Feedback-ID of bulk mail, by which Gmail names this service in "
@@ -541,12 +560,36 @@ def _read(setting: Field[Any], text: str) -> Any:
 
 def load(environ: Mapping[str, str]) -> Settings:
     """Read the settings from ``environ``; a value of the wrong type raises ``ValueError``."""
+    return load_as(Settings, environ)
+
+
+def load_as(kind: type[Kind], environ: Mapping[str, str]) -> Kind:
+    """Read settings of another dataclass that declares them by :func:`setting`."""
     values = {
-        setting.name: _read(setting, environ[setting.name.upper()])
-        for setting in fields(Settings)
-        if setting.name.upper() in environ
+        each.name: _read(each, environ[each.name.upper()])
+        for each in fields(kind)  # type: ignore[arg-type]
+        if each.name.upper() in environ
     }
-    return Settings(**values)
+    return kind(**values)
+
+
+def setting(
+    default: Any,
+    doc: str,
+    *,
+    secret: bool = False,
+    pattern: str = "",
+    words: str = "",
+    choices: Any = (),
+    least: Any = None,
+) -> Any:
+    """TEMPORARY."""
+    return _setting(default, doc, secret=secret, pattern=pattern or "|".join(choices))
+
+
+def table_of(kind: Any) -> str:
+    """TEMPORARY."""
+    return ""
 
 
 @cache

@@ -155,11 +155,6 @@ def _timeouts(current: Settings) -> Timeouts:
 
 
 def _ses(configuration_set: str = "") -> Transport:
-    import boto3
-    from botocore.config import Config
+    from chalicelib.delivery.transports.ses import SesTransport, client
 
-    from chalicelib.delivery.transports.ses import SesTransport
-
-    # A request that is repeated after a lost answer would send the message twice
-    config = Config(retries={"total_max_attempts": 1})
-    return SesTransport(boto3.client("sesv2", config=config), configuration_set)
+    return SesTransport(client(settings()), configuration_set)

@@ -193,6 +193,7 @@ def _deliver_under_lease(
         _report(batch, holder, commits, reports, injections, planned, lasts=journal.lasts)
         completed = True
     finally:
+        holder.close()
         journal.close(completed=completed)
 
 
@@ -288,6 +289,7 @@ def _give_up(
     """Make the unit as it was before the lease, for another worker or for later."""
     if isinstance(commits.failure, LeaseLost):
         raise commits.failure
+    holder.close()
     work_units.release(batch.unit, holder.lease)
     delay = settings().delivery_lease / _WAITS if commits.failure else planned.seconds
     _log.info("unit %s waits for %.0f s: %s", batch.unit, delay, _reason(commits, planned))

@@ -12,13 +12,13 @@ from typing import Any
 from chalicelib.core.json_types import Json
 from chalicelib.core.settings import Settings
 
-# Set by the template itself, or of use to the relay and the local runtime only
+# Set by the template itself, or of use to the relay and to services on one machine only
 _NO_PARAMETERS = (
     *("stage", "bucket", "secret_key", "kms_key_id", "log_format", "tracing"),
     *("delivery_container", "delivery_processes", "delivery_units"),
     *("delivery_journal", "max_body_bytes"),
 )
-_NO_PREFIX = "relay_"
+_NO_PREFIXES = ("relay_", "ses_")
 _LONGEST_SHOWN = 100
 # Where the name of a function is the same
 _OTHER_NAMES = {"delivery": "DeliveredBy"}
@@ -34,7 +34,7 @@ def parameter_settings() -> list[Field[Any]]:
     return [
         setting
         for setting in fields(Settings)
-        if setting.name not in _NO_PARAMETERS and not setting.name.startswith(_NO_PREFIX)
+        if setting.name not in _NO_PARAMETERS and not setting.name.startswith(_NO_PREFIXES)
     ]
 
 

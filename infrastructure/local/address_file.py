@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -26,13 +26,13 @@ def services_folder() -> Path:
 
 
 @contextmanager
-def address_file(config: LocalConfig) -> Iterator[None]:
-    """Have both files while the block runs."""
-    path = config.data_dir / ADDRESS_FILE
+def address_file(data_dir: Path, address: Mapping[str, object]) -> Iterator[None]:
+    """Have both files while the block runs; this process id completes the address."""
+    path = data_dir / ADDRESS_FILE
     with ExitStack() as files:
-        replace_private(path, json.dumps(_address(config)))
+        replace_private(path, json.dumps({**address, "pid": os.getpid()}))
         files.callback(path.unlink, missing_ok=True)
-        files.enter_context(_listed(config.data_dir))
+        files.enter_context(_listed(data_dir))
         yield
 
 
@@ -52,7 +52,8 @@ def _listed(data_dir: Path) -> Iterator[None]:
         entry.unlink(missing_ok=True)
 
 
-def _address(config: LocalConfig) -> dict[str, object]:
+def address_of(config: LocalConfig) -> dict[str, object]:
+    """Return where a local runtime can be reached."""
     return {
         "api_url": config.public_url,
         "api_key": config.api_key,
@@ -61,5 +62,4 @@ def _address(config: LocalConfig) -> dict[str, object]:
         "api_tls_port": config.api_tls_port,
         "smtp_tls_port": config.smtp_tls_port,
         "authority": str(certificates.files(config.data_dir).authority),
-        "pid": os.getpid(),
     }

@@ -1,4 +1,4 @@
-"""Run the whole service as the first process of a container.
+"""Run a service as the first process of a container: the local one, or with ``serve`` production.
 
 The kernel gives that process no default action for SIGTERM. Without a handler, a stop in the first
 second, while the service is being imported, would be ignored until the engine kills everything.
@@ -15,6 +15,10 @@ from types import FrameType
 def main() -> int:
     """Run until asked to stop; return the exit status."""
     signal.signal(signal.SIGTERM, _end)
+    if sys.argv[1:] == ["serve"]:
+        from infrastructure.machine import serve
+
+        return serve.main()
     from infrastructure.local import run
 
     return run.main([])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +23,7 @@ _LONGEST = 4096
 
 def tell(line: str) -> None:
     """Show ``line`` in the terminal of the supervisor, if there is one, and in the log."""
-    print(line, file=sys.stderr, flush=True)
+    print_line(line)
     path = os.environ.get(VARIABLE)
     # Without a supervisor that reads it the pipe cannot be opened, and the line is in the log
     with suppress(OSError):
@@ -34,22 +35,31 @@ def tell(line: str) -> None:
                 os.close(pipe)
 
 
-class Notices:
-    """The end at which the supervisor reads what processes tell. Its pipe is at ``path``."""
+def print_line(line: str) -> None:
+    """Show a line in the terminal."""
+    print(line, file=sys.stderr, flush=True)
 
-    def __init__(self, path: Path) -> None:
+
+class Notices:
+    """The end at which the supervisor reads what processes tell. Its pipe is at ``path``.
+
+    ``report`` shows a line to the user.
+    """
+
+    def __init__(self, path: Path, report: Callable[[str], None] = print_line) -> None:
         self._path = path
+        self._report = report
         path.unlink(missing_ok=True)
         os.mkfifo(path, mode=0o600)
         # Open for writing as well, so that it has no end when a writer closes it
         self.descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def show(self) -> None:
-        """Write to the terminal what was told since the last call."""
+        """Show what was told since the last call."""
         with suppress(BlockingIOError):
             while text := os.read(self.descriptor, _LONGEST):
-                sys.stderr.write(text.decode(errors="replace"))
-                sys.stderr.flush()
+                for line in text.decode(errors="replace").splitlines():
+                    self._report(line)
 
     def close(self) -> None:
         """Read no more, and remove the pipe."""

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates
-from infrastructure.local.address_file import address_file
+from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         except StopRequested:
             return 0
-        with address_file(config):
+        with address_file(config.data_dir, address_of(config)):
             print(announcement(config), flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)

@@ -43,6 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run.run)
+app.command()(operation.serve)
 app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)

@@ -1,10 +1,11 @@
-"""``postfinch admin`` and ``postfinch deploy``: the operator's tools of the service's tree."""
+"""``postfinch serve``, ``admin`` and ``deploy``: the operator's programs of the service's tree."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
@@ -35,6 +36,35 @@ def deploy(context: typer.Context) -> None:
     `postfinch deploy --help` shows the options; settings are variables of the environment.
     """
     _become("infrastructure.deploy", context)
+
+
+def serve(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Configuration file.",
+            envvar="POSTFINCH_CONFIG",
+            show_default="/etc/postfinch/postfinch.toml",
+        ),
+    ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of all data.", envvar="DATA_DIR", show_default="/var/lib/postfinch"
+        ),
+    ] = None,
+) -> None:
+    """Run production on this machine until SIGTERM: API, console, SMTP relay and delivery.
+
+    `postfinch setup` writes the configuration. Settings in the environment win over it.
+    """
+    environment = local_service.of_modules(os.environ)
+    if config:
+        environment["POSTFINCH_CONFIG"] = str(config.absolute())
+    if data_dir:
+        environment["DATA_DIR"] = str(data_dir.absolute())
+    module = "infrastructure.machine.serve"
+    os.execve(sys.executable, [sys.executable, "-m", module], environment)
 
 
 def _become(module: str, context: typer.Context) -> None:

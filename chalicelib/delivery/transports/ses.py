@@ -1,8 +1,7 @@
 """Send every message as raw content by the Amazon SES v2 API: the `ses` transport.
 
-The client (`boto3.client("sesv2")`) is passed in. Make it with `retries={"total_max_attempts": 1}`:
-SendEmail is not idempotent, and a client that repeats a request after its answer got lost sends the
-message twice.
+The client is passed in. It must not repeat a request, as that of `client` does not: SendEmail is
+not idempotent, and repeating a request after its answer got lost sends the message twice.
 
 SES answers with names of exceptions, not with SMTP codes. `_REFUSALS` gives each name the outcome,
 code and bounce class that it would have in SMTP. Faults that the operator can repair (a paused
@@ -25,6 +24,7 @@ from chalicelib.core.bounce_classes import (
     TIMEOUT,
     TRANSIENT_FAILURE,
 )
+from chalicelib.core.settings import Settings
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -52,6 +52,30 @@ class SesClient(Protocol):
     def send_email(self, **request: Any) -> Mapping[str, Any]:
         """Send one message; raise botocore exceptions."""
         ...
+
+
+def client(current: Settings) -> SesClient:
+    """Return the client for the settings' credentials, or else for those of this process.
+
+    Where the service itself is not on AWS, its own credentials are for other addresses.
+    """
+    import boto3
+    from botocore.config import Config
+
+    own: dict[str, Any] = {}
+    if current.ses_access_key_id:
+        own = {
+            "region_name": current.ses_region,
+            "aws_access_key_id": current.ses_access_key_id,
+            "aws_secret_access_key": current.ses_secret_access_key,
+            "aws_session_token": current.ses_session_token or None,
+            "endpoint_url": current.ses_endpoint or None,
+        }
+    # The library's types do not know this option
+    options: Any = {"ignore_configured_endpoint_urls": True} if own else {}
+    config = Config(retries={"total_max_attempts": 1}, **options)
+    made: SesClient = boto3.client("sesv2", config=config, **own)
+    return made
 
 
 class SesTransport:

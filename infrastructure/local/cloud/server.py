@@ -22,6 +22,7 @@ import asyncio
 import contextlib
 import fcntl
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -163,6 +164,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--data", type=Path, required=True, help="directory of the state")
     options = parser.parse_args(arguments)
+    # MiniStack tells much that nobody needs
+    logging.getLogger().setLevel(logging.WARNING)
     # Held until the process ends
     lock_data(options.data)
     os.environ.update(ministack_environment(options.data))

@@ -27,6 +27,7 @@ from chalicelib.core.settings import settings
 from infrastructure.local import certificates
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
+from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
@@ -37,7 +38,7 @@ from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
-from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint, RequestCounts
+from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver

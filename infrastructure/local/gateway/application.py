@@ -2,7 +2,8 @@
 
 Every request that no local endpoint takes becomes the event that API Gateway would make of it, and
 runs in a thread; those that wait for other hosts have threads of their own. Of the others, those
-with large bodies take turns. The path is taken undecoded. The source address is the peer's, never a
+with large bodies take turns, and such a body is kept only if the caller may make the request. The
+path is taken undecoded. The source address is the peer's, never a
 header's. A body over the limit is read to its end but not kept, so that the client can finish
 sending and keep its connection; the ``App`` then answers 413, after its checks for 404, 405, 401
 and 403.
@@ -29,18 +30,20 @@ import uvicorn
 from chalicelib.core.http import App
 from infrastructure.local.gateway.http_protocol import HttpProtocol
 from infrastructure.local.gateway.replies import error_body, reply_json
-from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, Send, read_body
+from infrastructure.local.gateway.request_body import (
+    LARGE_BODY,
+    Receive,
+    RequestBody,
+    Scope,
+    Send,
+    read_body,
+)
 from infrastructure.local.gateway.waiting_calls import WaitingCalls
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, reason_to_refuse
 
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = logging.getLogger(__name__)
-
-# Python makes objects of ten times the size of such a body. Those of several calls at once mix
-# in memory, where one small object that lives on keeps a megabyte. And Python computes for one call
-# at a time anyhow
-LARGE_BODY = 256 * 1024
 
 _BODILESS = (204, 304)
 
@@ -112,7 +115,7 @@ class Gateway:
         await _write(response, scope["method"], send, close=False)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(scope, receive, self._max_body_bytes)
+        body = await read_body(scope, receive, self._max_body_bytes, lambda: self._admits(scope))
         if body is None:
             return
         path = scope["raw_path"].decode("ascii")
@@ -124,6 +127,11 @@ class Gateway:
             async with self._turn(body):
                 response = await loop.run_in_executor(self._pool, self._respond, scope, body)
         await _write(response, scope["method"], send, close=body.unread)
+
+    async def _admits(self, scope: Scope) -> bool:
+        event = self._event(scope, RequestBody(b""))
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._app.admits_large_body, event)
 
     def _turn(self, body: RequestBody) -> AbstractAsyncContextManager[None]:
         return self._large_body_turn if len(body.content) > LARGE_BODY else nullcontext()
@@ -235,7 +243,12 @@ class _Server(uvicorn.Server):
 
 
 def server(
-    asgi: AsgiCallable, *, host: str, port: int, further: Iterable[FurtherPort] = ()
+    asgi: AsgiCallable,
+    *,
+    host: str,
+    port: int,
+    further: Iterable[FurtherPort] = (),
+    protocol: type[HttpProtocol] = HttpProtocol,
 ) -> uvicorn.Server:
     """Make the HTTP server of ``asgi``; run it with ``run()`` or ``await serve()``."""
     return _Server(
@@ -243,7 +256,7 @@ def server(
             asgi,
             host=host,
             port=port,
-            http=HttpProtocol,
+            http=protocol,
             loop="uvloop",
             ws="none",
             lifespan="on",

@@ -34,7 +34,7 @@ class InternalPorts:
     """Ports that the runtime chose itself, kept in ``ports.json``.
 
     Only its own processes use them, but for ``https`` and ``smtps``, which wait for a user whose
-    choice of ports leaves none for TLS.
+    choice of ports leaves none for TLS. Not every runtime uses all of them.
     """
 
     cloud: int
@@ -43,6 +43,7 @@ class InternalPorts:
     inbound: int
     https: int
     smtps: int
+    relay_metrics: int
 
     @property
     def cloud_url(self) -> str:

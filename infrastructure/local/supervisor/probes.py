@@ -1,4 +1,4 @@
-"""Check whether a server on loopback serves yet.
+"""Check whether a server of this machine serves yet.
 
 A server that is not there refuses at once; one that is busy gets time to answer.
 """
@@ -10,14 +10,20 @@ import socket
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 
+LOOPBACK = "127.0.0.1"
 TIMEOUT = 5.0
 
 
 def answers_http(
-    port: int, path: str, statuses: Collection[int], headers: Mapping[str, str] | None = None
+    port: int,
+    path: str,
+    statuses: Collection[int],
+    headers: Mapping[str, str] | None = None,
+    *,
+    host: str = LOOPBACK,
 ) -> bool:
     """Tell whether ``GET path`` on ``port`` is answered with one of ``statuses``."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT)
     try:
         connection.request("GET", path, headers=dict(headers or {}))
         return connection.getresponse().status in statuses
@@ -27,10 +33,10 @@ def answers_http(
         connection.close()
 
 
-def greets_by_smtp(port: int) -> bool:
+def greets_by_smtp(port: int, *, host: str = LOOPBACK) -> bool:
     """Tell whether ``port`` is greeted with 220."""
     try:
-        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+        with socket.create_connection((host, port), TIMEOUT) as connection:
             greeting = connection.recv(3, socket.MSG_WAITALL)
             connection.sendall(b"QUIT\r\n")
             # A server that is left before it has answered logs an error

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -54,8 +53,9 @@ class StopRequested(Exception):
 class _Watched:
     """A child with what is needed to restart it at the right time."""
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: Child, report: Callable[[str], None]) -> None:
         self.child = child
+        self._report = report
         self._started = time.monotonic()
         self._pause = FIRST_PAUSE
         self._due: float | None = None
@@ -78,10 +78,8 @@ class _Watched:
                 self._pause = FIRST_PAUSE
             self._due = now + self._pause
             name = self.child.process.name
-            print(
-                f"{name} ended with status {status} and is started again ({self.child.log})",
-                file=sys.stderr,
-                flush=True,
+            self._report(
+                f"{name} ended with status {status} and is started again ({self.child.log})"
             )
         if now < self._due:
             return self._due - now
@@ -100,7 +98,7 @@ class Supervisor:
 
     Logs go to ``logs``, or to the descriptor ``output``; processes run in ``directory``. The ids of
     the running processes are kept in ``pids``, for a start after this process was killed
-    (:mod:`leftovers`).
+    (:mod:`leftovers`). Lines for the user go to ``report``.
 
     The first process of a container inherits the processes whose parents ended
     (``adopts_orphans``), and waits for them as well.
@@ -114,10 +112,12 @@ class Supervisor:
         *,
         output: int | None = None,
         adopts_orphans: bool = os.getpid() == 1,
+        report: Callable[[str], None] = notices.print_line,
     ) -> None:
         self._logs = logs
         self._output = output
         self._adopts_orphans = adopts_orphans
+        self._report = report
         self._directory = directory
         self._pids = pids
         self._groups: list[list[_Watched]] = []
@@ -128,7 +128,7 @@ class Supervisor:
         self._wakeup, self._signalled = os.pipe()
         for end in (self._wakeup, self._signalled):
             os.set_blocking(end, False)
-        self._notices = Notices(self._pids.with_name(notices.PIPE))
+        self._notices = Notices(self._pids.with_name(notices.PIPE), self._report)
         signal.set_wakeup_fd(self._signalled, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         for number in _STOPPING:
@@ -201,7 +201,7 @@ class Supervisor:
                 return
             if waited > TELL_AFTER and not is_told:
                 names = ", ".join(child.process.name for child in living)
-                print(f"Waiting for {names} to finish; Ctrl-C again ends it now.", flush=True)
+                self._report(f"Waiting for {names} to finish; Ctrl-C again ends it now.")
                 is_told = True
             self._pause(poll)
             poll = min(LONGEST_POLL, poll * 1.1)
@@ -211,7 +211,7 @@ class Supervisor:
         self._groups.append(group)
         for process in processes:
             child = Child(process, self._logs, self._directory, self._output)
-            group.append(_Watched(child))
+            group.append(_Watched(child, self._report))
         self._remember()
         return list(group)
 

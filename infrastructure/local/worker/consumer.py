@@ -1,7 +1,7 @@
 """Decide how the local worker consumes each queue: messages to a call, threads and pauses.
 
-A failed message becomes visible again after 1, 2, 4 and 8 seconds. If a worker crashes, its
-messages stay hidden for ``VISIBILITY`` seconds.
+A failed message becomes visible again after 1, 2, 4 and 8 seconds where that is wanted. If a worker
+crashes, its messages stay hidden for ``VISIBILITY`` seconds.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ VISIBILITY = 12
 HEARTBEAT = 4.0
 
 
-def consumers(queue: str, handler: Handler, receiver: Any) -> list[Consumer]:
-    """Return the consumers of a queue, each with a thread of its own."""
+def consumers(
+    queue: str, handler: Handler, receiver: Any, *, retries_soon: bool = True
+) -> list[Consumer]:
+    """Return the consumers of a queue, each with a thread of its own.
+
+    Unless it ``retries_soon``, a failed message waits as it does on AWS.
+    """
     polling = Polling(
         batch_size=BATCH_SIZES.get(queue, 10),
         visibility=VISIBILITY,
         heartbeat=HEARTBEAT,
         window=batching_window(queue),
-        retry_pause=retry_pause,
+        retry_pause=retry_pause if retries_soon else None,
     )
     return [Consumer(queue, handler, receiver, polling) for _ in range(THREADS.get(queue, 1))]
 

@@ -18,8 +18,13 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 def work(
     handlers: Mapping[str, Handler],
     schedules: Mapping[str, Callable[[Json, Any], Any]] | None = None,
+    *,
+    retries_soon: bool = True,
 ) -> None:
-    """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
+    """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return.
+
+    Unless it ``retries_soon``, a failed message waits as it does on AWS.
+    """
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     receiver = aws.make_client(
@@ -32,7 +37,7 @@ def work(
         *(
             consumer
             for queue, handler in handlers.items()
-            for consumer in consumers(queue, handler, receiver)
+            for consumer in consumers(queue, handler, receiver, retries_soon=retries_soon)
         ),
         *(Schedule(name, function) for name, function in (schedules or {}).items()),
     ]

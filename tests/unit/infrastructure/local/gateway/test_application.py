@@ -22,9 +22,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.core.errors import Unauthorized
-from chalicelib.core.http import PUBLIC, App, Caller, Reply, Request, Routes, empty, ok, raw
+from chalicelib.core.http import (
+    AUTHENTICATED,
+    PUBLIC,
+    App,
+    Caller,
+    Reply,
+    Request,
+    Routes,
+    empty,
+    ok,
+    raw,
+)
+from chalicelib.core.scope import Scope
 from infrastructure.local import certificates
-from infrastructure.local.gateway.application import LARGE_BODY, FurtherPort, Gateway, server
+from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.request_body import LARGE_BODY
 from infrastructure.local.this_machine import LocalAccess
 from tests.free_ports import free_port
 
@@ -86,7 +99,7 @@ class Turns:
 TURNS = Turns()
 
 
-@routes.post("/api/v1/turn", grant=PUBLIC)
+@routes.post("/api/v1/turn", grant=AUTHENTICATED)
 def take_turn(request: Request) -> Reply:
     if len(request.raw_body) <= LARGE_BODY:
         TURNS.small_is_done.set()
@@ -105,6 +118,8 @@ def locked(request: Request) -> Reply:
 
 
 def _authenticate(request: Request, *, subaccount_header: bool) -> Caller:
+    if request.headers.get("authorization") == "right":
+        return Caller(Scope(1, None), "key", frozenset())
     raise Unauthorized
 
 
@@ -258,6 +273,21 @@ def test_a_body_over_the_limit_is_not_kept_in_memory() -> None:
     tracemalloc.stop()
     assert (responses[0]["status"], remaining) == (413, 0)
     assert peak < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [(b"/api/v1/turn", 401), (b"/api/v1/length", 413), (b"/nothing", 404)],
+)
+def test_a_large_body_of_a_stranger_is_not_kept_in_memory(path: bytes, status: int) -> None:
+    """It is read to its end, and its request is answered as if it had none."""
+    chunks = (bytes(LARGE_BODY),) * 40
+    tracemalloc.start()
+    answer = ask("POST", path, chunks=chunks, gateway=_gateway(limit=100 * LARGE_BODY))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer[0] == status
+    assert peak < 3_000_000
 
 
 def test_a_body_of_exactly_the_limit_is_accepted() -> None:
@@ -665,7 +695,10 @@ def test_large_bodies_take_turns_and_hold_up_no_small_one() -> None:
     async def requests() -> list[int]:
         bodies = [bytes(LARGE_BODY + 1)] * 4 + [bytes(LARGE_BODY)]
         return await asyncio.gather(
-            *(_one_of_many("POST", b"/api/v1/turn", body=body, gateway=gateway) for body in bodies)
+            *(
+                _one_of_many("POST", b"/api/v1/turn", b"right", body=body, gateway=gateway)
+                for body in bodies
+            )
         )
 
     assert asyncio.run(requests()) == [200] * 5

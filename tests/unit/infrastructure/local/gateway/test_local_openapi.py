@@ -9,9 +9,9 @@ from pathlib import Path
 from openapi_spec_validator import validate
 
 from infrastructure.docs import LOCAL_DESCRIPTION
+from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_openapi
 from infrastructure.local.gateway.__main__ import local_endpoints
-from infrastructure.local.gateway.metrics_endpoint import RequestCounts
 from infrastructure.local.supervisor.ports import InternalPorts
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 

@@ -204,8 +204,8 @@ def test_a_second_signal_ends_the_wait(start: Start) -> None:
     supervised = start([["stubborn", STUBBORN, "stubborn"]], grace=300)
     supervised.wait_until_ready()
     supervised.process.send_signal(signal.SIGINT)
-    assert supervised.process.stdout is not None
-    assert "Waiting for stubborn" in supervised.process.stdout.readline()
+    assert supervised.process.stderr is not None
+    assert "Waiting for stubborn" in supervised.process.stderr.readline()
     assert supervised.stop(signal.SIGINT) == 0
 
 
@@ -256,7 +256,7 @@ def test_pauses_double_up_to_five_seconds_and_reset_after_ten_healthy_seconds(
     clock = [100.0]
     monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])
     child = FakeChild(clock)
-    watched = _Watched(child)  # type: ignore[arg-type]
+    watched = _Watched(child, print)  # type: ignore[arg-type]
     for _ in range(8):
         clock[0] += watched.revive()
         watched.revive()
