@@ -6,26 +6,19 @@ restart. If the files do not load, the last good certificate stays in use.
 
 from __future__ import annotations
 
-import datetime
 import fcntl
-import ipaddress
 import logging
 import os
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from chalicelib.core import clock
+from relay.self_signed import self_signed_pair
 
 logger = logging.getLogger("relay")
-
-_VALID_FOR = datetime.timedelta(days=3650)
-# A client's clock may be late.
-_VALID_BEFORE_NOW = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +29,43 @@ class CertificateFiles:
     key: Path
 
 
-class TlsContexts:
-    """Server contexts (TLS 1.2 and later) from certificate files, renewed when the files change."""
+def server_context() -> ssl.SSLContext:
+    """Return a server's context (TLS 1.2 and later) that has no certificate yet."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
-    def __init__(self, files: CertificateFiles) -> None:
-        """Load the files; raises OSError or ssl.SSLError if they cannot be used."""
+
+class TlsContexts:
+    """Server contexts from certificate files, renewed when the files change."""
+
+    def __init__(
+        self,
+        files: CertificateFiles,
+        *,
+        look_every: float = 0.0,
+        new_context: Callable[[], ssl.SSLContext] = server_context,
+    ) -> None:
+        """Load the files; raises OSError or ssl.SSLError if they cannot be used.
+
+        A change is noticed `look_every` seconds later at most. `new_context` makes the contexts
+        that the certificates are loaded into.
+        """
         self._files = files
+        self._look_every = look_every
+        self._new_context = new_context
+        self._looked_at = clock.monotonic()
         self._seen = self._state()
         self._context = self._load()
 
     def current(self) -> ssl.SSLContext:
         """Return the context for the next handshake."""
+        if clock.monotonic() - self._looked_at >= self._look_every:
+            self._looked_at = clock.monotonic()
+            self._look()
+        return self._context
+
+    def _look(self) -> None:
         try:
             state = self._state()
             if state != self._seen:
@@ -58,15 +77,13 @@ class TlsContexts:
                 "certificate not reloaded",
                 extra={"file": str(self._files.certificate)},
             )
-        return self._context
 
     def following(self) -> ssl.SSLContext:
         """Return a context for a port that is under TLS from the first octet on.
 
         Each handshake uses the context that is current then.
         """
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context = self._new_context()
         context.sni_callback = self._use_current
         return context
 
@@ -78,8 +95,7 @@ class TlsContexts:
         return tuple((stat.st_ino, stat.st_mtime_ns, stat.st_size) for stat in stats)
 
     def _load(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context = self._new_context()
         context.load_cert_chain(self._files.certificate, self._files.key)
         return context
 
@@ -100,17 +116,9 @@ def self_signed(directory: Path, hostname: str) -> CertificateFiles:
 
 
 def _make(files: CertificateFiles, hostname: str) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    _write(
-        files.key,
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-    )
-    certificate = _certificate(key, hostname)
-    _write(files.certificate, certificate.public_bytes(serialization.Encoding.PEM))
+    pair = self_signed_pair([hostname])
+    _write(files.key, pair.key)
+    _write(files.certificate, pair.certificate)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -120,41 +128,3 @@ def _write(path: Path, content: bytes) -> None:
     with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
     os.replace(unfinished, path)
-
-
-def _certificate(key: ec.EllipticCurvePrivateKey, hostname: str) -> x509.Certificate:
-    now = datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hostname[:64])])
-    public_key = key.public_key()
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        crl_sign=False,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(public_key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _VALID_BEFORE_NOW)
-        .not_valid_after(now + _VALID_FOR)
-        .add_extension(x509.SubjectAlternativeName(_names(hostname)), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-
-
-def _names(hostname: str) -> list[x509.GeneralName]:
-    addresses = [ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")]
-    names = list(dict.fromkeys([hostname, "localhost"]))
-    return [*map(x509.DNSName, names), *map(x509.IPAddress, addresses)]

@@ -1,0 +1,103 @@
+"""Run Pebble, a small ACME authority for tests, whose names all lead to this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infrastructure.local.dns.resolver import Records
+from infrastructure.local.dns.server import DnsServer
+from relay.tls import self_signed
+from tests.free_ports import free_port
+
+DEADLINE_SECONDS = 60.0
+#: Names below it do not exist; all others are this machine
+ELSEWHERE = "elsewhere.test"
+
+
+class _Names:
+    """Every name is this machine."""
+
+    def lookup(self, name: str) -> Records | None:
+        return None if name.endswith(ELSEWHERE) else [("A", "127.0.0.1")]
+
+
+@dataclass(frozen=True, slots=True)
+class Pebble:
+    """A running authority: the address of its directory, and what that is trusted by."""
+
+    directory: str
+    ca_file: Path
+    management: str
+
+    def root(self) -> ssl.SSLContext:
+        """Return a client's context that trusts the certificates of this authority."""
+        trust = ssl.create_default_context(cafile=str(self.ca_file))
+        with urllib.request.urlopen(f"{self.management}/roots/0", context=trust) as response:
+            return ssl.create_default_context(cadata=response.read().decode())
+
+
+@contextmanager
+def run_pebble(
+    folder: Path, http_port: int, *, days: float = 90, **environ: str
+) -> Iterator[Pebble]:
+    """Run it until the block ends. It checks names at ``http_port``.
+
+    Its certificates live for so many ``days``. ``environ`` are its variables.
+    """
+    folder.mkdir(exist_ok=True)
+    dns = DnsServer("127.0.0.1", free_port(), _Names())
+    dns.start()
+    own = self_signed(folder / "tls", "localhost")
+    port, management_port = free_port(), free_port()
+    options: dict[str, Any] = {
+        "listenAddress": f"127.0.0.1:{port}",
+        "managementListenAddress": f"127.0.0.1:{management_port}",
+        "certificate": str(own.certificate),
+        "privateKey": str(own.key),
+        "httpPort": http_port,
+        "tlsPort": free_port(),
+        "certificateValidityPeriod": round(days * 86_400),
+    }
+    (folder / "pebble.json").write_text(json.dumps({"pebble": options}))
+    with (folder / "pebble.log").open("w") as log:
+        process = subprocess.Popen(
+            ["pebble", "-config", folder / "pebble.json", "-dnsserver", f"127.0.0.1:{dns.port}"],
+            env=os.environ | {"PEBBLE_VA_NOSLEEP": "1"} | environ,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            pebble = Pebble(
+                f"https://localhost:{port}/dir",
+                own.certificate,
+                f"https://localhost:{management_port}",
+            )
+            _wait(pebble, process, folder / "pebble.log")
+            yield pebble
+        finally:
+            process.terminate()
+            process.wait(DEADLINE_SECONDS)
+            dns.stop()
+
+
+def _wait(pebble: Pebble, process: subprocess.Popen[bytes], log: Path) -> None:
+    trust = ssl.create_default_context(cafile=str(pebble.ca_file))
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(pebble.directory, context=trust):
+                return
+        except OSError:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
