@@ -5,13 +5,20 @@ from __future__ import annotations
 import shutil
 from collections import deque
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from infrastructure.local import figures
 from infrastructure.local.figures import DEAD
 from infrastructure.machine.alarms import Condition
+from infrastructure.machine.certificates.status import (
+    CertificateStatus,
+    certificate_status,
+    file_status,
+)
+from infrastructure.machine.configuration import own_files
 from infrastructure.machine.edge.health import Health, accepting, working
-from infrastructure.machine.settings import MachineSettings
+from infrastructure.machine.settings import ACME, MachineSettings
 
 MOST_DISK = 0.85
 #: A queue grows if it had so many messages for so many seconds, and has a quarter more than before
@@ -26,6 +33,7 @@ def conditions(machine: MachineSettings) -> Iterator[Condition]:
     """Yield the conditions of a machine."""
     data_dir = Path(machine.data_dir)
     yield lambda now: disk(data_dir)
+    yield lambda now: certificates(machine, now)
     yield Queues()
     yield Parts(Health(accepting() | working()))
 
@@ -41,6 +49,27 @@ def disk(data_dir: Path) -> Mapping[str, str]:
         f"{usage.free / 1e9:.1f} GB are free; without room no mail is accepted."
     )
     return {"disk": text}
+
+
+def certificates(machine: MachineSettings, now: float) -> Mapping[str, str]:
+    """Tell of certificates that should have been renewed."""
+    files = own_files(machine)
+    statuses = certificate_status(Path(machine.data_dir), now, wants_acme=machine.tls == ACME)
+    if files is not None:
+        statuses[0] = file_status(files, now)
+    return {
+        f"certificate/{status.path}": _certificate_text(status)
+        for status in statuses
+        if status.does_not_renew
+    }
+
+
+def _certificate_text(status: CertificateStatus) -> str:
+    end = ""
+    if status.not_after is not None:
+        end = f" It ends at {datetime.fromtimestamp(status.not_after, UTC):%Y-%m-%d %H:%M} UTC."
+    failure = f" The authority said: {status.failure}" if status.failure else ""
+    return f"The certificate of {', '.join(status.names)} is not renewed.{end}{failure}"
 
 
 class Queues:

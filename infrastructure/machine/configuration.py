@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from chalicelib.core import settings as service_settings
 from chalicelib.core.process_group import usable_cores
@@ -28,10 +29,10 @@ from infrastructure.local.supervisor.data_folder import (
 from infrastructure.local.supervisor.ports import InternalPorts, choose_ports, require_different
 from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine import config_file, listening, settings
-from infrastructure.machine.certificates.tls_files import TlsFiles
+from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.edge.proxies import TrustedProxies
 from infrastructure.machine.settings import FILES, OFF, MachineSettings
-from relay.tls import CertificateFiles
+from relay.tls import CertificateFiles, TlsContexts
 
 STAGE = "machine"
 #: The settings of the running service, for tools beside it
@@ -101,7 +102,7 @@ class MachineConfig:
 def prepare(environ: Mapping[str, str]) -> MachineConfig:
     """Read everything, make the data folder and take it; raises :class:`ConfigError`."""
     values = read(environ)
-    machine, _ = load(values)
+    machine, service = load(values)
     require_different(_public_ports(machine))
     data_dir = open_folder(machine.data_dir)
     lock = take(data_dir)
@@ -113,7 +114,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
         stored = (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
         values |= {"SECRET_KEY": values.get("SECRET_KEY") or _secret_key(data_dir)}
-        values |= _folder_values(machine, data_dir)
+        values |= _folder_values(machine, service, data_dir)
         values |= {"RELAY_METRICS_PORT": str(ports.relay_metrics)}
         _store_settings(data_dir, values)
         return MachineConfig(
@@ -203,13 +204,8 @@ def _machine_values(machine: MachineSettings, values: Mapping[str, str]) -> dict
     }
 
 
-def _folder_values(machine: MachineSettings, data_dir: Path) -> dict[str, str]:
-    certificate = certificate_files(machine, data_dir)
-    if not certificate.certificate.exists():
-        return {
-            "RELAY_TLS_DIRECTORY": str(data_dir / "tls"),
-            "DELIVERY_JOURNAL": str(data_dir / "journal"),
-        }  # TEMPORARY
+def _folder_values(machine: MachineSettings, service: Settings, data_dir: Path) -> dict[str, str]:
+    certificate = _certificate(machine, service, data_dir)
     return {
         "DELIVERY_JOURNAL": str(data_dir / "journal"),
         "RELAY_CERTIFICATE": str(certificate.certificate),
@@ -217,11 +213,29 @@ def _folder_values(machine: MachineSettings, data_dir: Path) -> dict[str, str]:
     }
 
 
-def certificate_files(machine: MachineSettings, data_dir: Path) -> CertificateFiles:
-    """Return the certificate of the service's own names, for all ports."""
-    if machine.tls == FILES:
-        return CertificateFiles(Path(machine.tls_certificate), Path(machine.tls_key))
-    return TlsFiles(data_dir).service
+def _certificate(machine: MachineSettings, service: Settings, data_dir: Path) -> CertificateFiles:
+    """Return the certificate of the service's own names; raises :class:`ConfigError`."""
+    files = own_files(machine)
+    if files is None:
+        return service_certificate.provide(data_dir, service_names(service))
+    try:
+        TlsContexts(files)
+    except OSError as error:  # of which those of TLS are a kind
+        raise ConfigError(f"TLS_CERTIFICATE and TLS_KEY cannot be used: {error}") from None
+    return files
+
+
+def own_files(machine: MachineSettings) -> CertificateFiles | None:
+    """Return the operator's own certificate, or ``None``."""
+    if machine.tls != FILES:
+        return None
+    return CertificateFiles(Path(machine.tls_certificate), Path(machine.tls_key))
+
+
+def service_names(service: Settings) -> list[str]:
+    """Return the names for which the service has a certificate."""
+    host = urlsplit(service.public_url).hostname or service.mail_hostname
+    return list(dict.fromkeys([host, service.mail_hostname]))
 
 
 def stored_settings(data_dir: Path) -> dict[str, str]:

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Protocol
 
 from chalicelib.core import aws, clock
+from chalicelib.core.settings import settings
 from infrastructure.machine import settings as machine_settings
 from infrastructure.machine.alarms import Alarms
+from infrastructure.machine.certificates.keeper import certificate_keeper
 from infrastructure.machine.conditions import conditions
-from infrastructure.machine.settings import MachineSettings
+from infrastructure.machine.configuration import service_names
+from infrastructure.machine.settings import ACME, MachineSettings
 
 _PAUSE_SECONDS = 10.0
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -37,6 +40,14 @@ class Chore(Protocol):
 def chores(machine: MachineSettings) -> Iterator[Chore]:
     """Yield the chores of a machine."""
     data_dir = Path(machine.data_dir)
+    if machine.tls == ACME:
+        yield certificate_keeper(
+            data_dir,
+            service_names(settings()),
+            machine.acme_directory,
+            machine.admin_email,
+            Path(machine.acme_ca) if machine.acme_ca else None,
+        )
     yield Alarms(machine.admin_email, data_dir, list(conditions(machine)))
 
 

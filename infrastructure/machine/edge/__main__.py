@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from ssl import SSLContext
 
 from app import app
 from chalicelib.core import aws
@@ -17,16 +16,14 @@ from chalicelib.core.settings import settings
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.machine import settings as machine_settings
-from infrastructure.machine.certificates import challenges
-from infrastructure.machine.certificates.tls_files import TlsFiles
-from infrastructure.machine.configuration import certificate_files
+from infrastructure.machine.certificates.server_certificates import ServerCertificates
+from infrastructure.machine.configuration import own_files
 from infrastructure.machine.edge.application import Edge
 from infrastructure.machine.edge.connection import OpenConnections, PublicProtocol
 from infrastructure.machine.edge.figures import MachineFigures
 from infrastructure.machine.edge.health import Health, accepting, working
 from infrastructure.machine.edge.proxies import TrustedProxies
-from infrastructure.machine.settings import OFF, MachineSettings
-from relay.tls import TlsContexts
+from infrastructure.machine.settings import OFF
 
 
 def main() -> None:
@@ -34,11 +31,10 @@ def main() -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     aws.make_clients()
     machine = machine_settings.load(os.environ)
-    files = TlsFiles(Path(machine.data_dir))
+    data_dir = Path(machine.data_dir)
+    certificates = ServerCertificates(data_dir, own_files(machine))
     counts = RequestCounts()
-    figures = MachineFigures(
-        machine.metrics_token, files.data_dir, counts, settings().relay_metrics_port
-    )
+    figures = MachineFigures(machine.metrics_token, data_dir, counts, settings().relay_metrics_port)
     proxies = TrustedProxies.read(machine.trusted_proxies)
     PublicProtocol.open_connections = OpenConnections(proxies.include)
     edge = Edge(
@@ -53,12 +49,14 @@ def main() -> None:
             "/ready": Health(accepting() | working()).answer,
             "/metrics": figures.answer,
         },
-        challenge=lambda token: challenges.read(files.challenges, token),
+        challenge=certificates.challenge,
         proxies=proxies,
         secure_url="" if machine.tls == OFF else settings().public_url,
     )
-    tls = certificates_of(machine)
-    further = [FurtherPort(machine.listen_address, machine.https_port, tls)] if tls else []
+    further = []
+    if machine.tls != OFF:
+        context = certificates.context()
+        further.append(FurtherPort(machine.listen_address, machine.https_port, context))
     server(
         edge,
         host=machine.listen_address,
@@ -66,14 +64,6 @@ def main() -> None:
         further=further,
         protocol=PublicProtocol,
     ).run()
-
-
-def certificates_of(machine: MachineSettings) -> SSLContext | None:
-    """Return the context of the port under TLS, which follows the files; ``None`` without TLS."""
-    if machine.tls == OFF:
-        return None
-    files = certificate_files(machine, Path(machine.data_dir))
-    return TlsContexts(files).following()
 
 
 if __name__ == "__main__":

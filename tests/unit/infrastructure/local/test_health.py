@@ -13,7 +13,7 @@ _HTTP = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 def test_a_service_whose_ports_answer_after_its_start_is_healthy(tmp_path: Path) -> None:
-    (tmp_path / ADDRESS_FILE).touch()
+    (tmp_path / ADDRESS_FILE).write_text("{}")
     with server_that_says(_HTTP) as api, server_that_says(b"220 mail\r\n") as smtp:
         ports = {"API_PORT": str(api), "SMTP_PORT": str(smtp)}
         assert problem({"DATA_DIR": str(tmp_path), **ports}) == ""
@@ -24,7 +24,7 @@ def test_a_service_that_starts_or_stops_is_not(tmp_path: Path) -> None:
 
 
 def test_a_silent_port_is_named(tmp_path: Path) -> None:
-    (tmp_path / ADDRESS_FILE).touch()
+    (tmp_path / ADDRESS_FILE).write_text("{}")
     port = str(free_port())
     environ = {"DATA_DIR": str(tmp_path), "API_PORT": port, "SMTP_PORT": port}
     assert f"API does not answer on port {port}" in problem(environ)
