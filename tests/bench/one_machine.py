@@ -1,10 +1,10 @@
 """Send singles through production on one machine to a Postfix, then kill each of its processes.
 
-Applications post :data:`RATE` messages a second over HTTP for ``MINUTES`` (2 by default), whether or
-not the answers come. Printed are the rate that left, the mean of what was queued in both halves, the
-times until messages were accepted, and the memory of all processes (PSS: memory that processes share
-counts once). Then each process is killed once under the same load, and every message is counted at
-the Postfix. It needs root and the Debian package postfix.
+Applications post :data:`RATE` messages a second over HTTP for ``MINUTES`` (2 by default), whether
+or not the answers come. Printed are the rate that left, the mean of what was queued in both halves,
+the times until messages were accepted, and the memory of all processes (PSS: memory that processes
+share counts once). Then each process is killed once under the same load, and every message is
+counted at the Postfix. It needs root and the Debian package postfix.
 """
 
 from __future__ import annotations
