@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from chalicelib.core import setting_conflicts
 from chalicelib.core import settings as service_settings
 from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import MIB, Settings
@@ -151,16 +152,19 @@ def load(values: Mapping[str, str]) -> tuple[MachineSettings, Settings]:
     Raises :class:`ConfigError` for a value or a contradiction that cannot work.
     """
     machine = _loaded(values)
-    try:
-        service = service_settings.load(values)
-        TrustedProxies.read(machine.trusted_proxies)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    if service.system_domain == Settings().system_domain:
+    default = Settings().system_domain
+    # First, because other settings follow from it
+    if values.get("SYSTEM_DOMAIN", default) in ("", default):
         raise ConfigError(
             "SYSTEM_DOMAIN is not set: it is the service's own mail domain, such as "
             "mail.example.com (`postfinch setup` asks for it)"
         )
+    try:
+        service = service_settings.load(values)
+        setting_conflicts.check_files(service)
+        TrustedProxies.read(machine.trusted_proxies)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     if machine.tls == FILES and not (machine.tls_certificate and machine.tls_key):
         raise ConfigError("TLS=files needs TLS_CERTIFICATE and TLS_KEY")
     if machine.tls != OFF and not machine.https_port:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import typer
 
 from postfinch import local_service, profiles
-from postfinch.checkup import check_machine, check_service, check_smtp
+from postfinch.checkup import check_delivery, check_machine, check_service, check_smtp
 from postfinch.commands.options import JsonOption, ProfileOption
 from postfinch.commands.output import fail, write_json, write_line
 from postfinch.findings import OK, PROBLEM, WARNING, Finding
@@ -57,6 +57,7 @@ def _findings(profile: str | None) -> Iterator[Finding]:
     yield from check_service(Api(target.url, target.key, target.subaccount))
     if service is not None and target.url == service.api_url:
         yield check_smtp(service)
+        yield from check_delivery(Api(target.url, target.key))
 
 
 def _ports() -> dict[str, int]:

@@ -1,0 +1,19 @@
+"""Describe the result of one check of a machine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OK, WARNING, PROBLEM = "ok", "warning", "problem"
+
+
+class Finding(NamedTuple):
+    """The result of one check; ``remedy`` says what to do about a problem or a warning.
+
+    It has the fields of the findings that ``postfinch doctor`` writes.
+    """
+
+    check: str
+    status: str
+    detail: str
+    remedy: str = ""
