@@ -43,10 +43,11 @@ class CertificateKeeper:
     ) -> None:
         """``directory`` is the address of the directory of ``make_authority()``.
 
-        The authority is made for the first order, because its libraries take memory. Challenges
-        that an earlier process left open are withdrawn.
+        The authority is made for the first order, because its libraries take memory. What an
+        earlier process left half done is finished, and its challenges are withdrawn.
         """
         files.make_folders()
+        service_certificate.finish(files)
         challenges.withdraw_all(files.challenges)
         self._files = files
         self._service_names = tuple(service_names)
@@ -100,7 +101,8 @@ class CertificateKeeper:
         except OrderFailed as error:
             return self._note_failure(order, error.failure, now)
         self._install(order, pair)
-        self._pauses.remove([order.key, EVERYONE])
+        # The service's own order does not wait for everyone's pause, so that it does not end it
+        self._pauses.remove([SERVICE] if order.key == SERVICE else [order.key, EVERYONE])
         log.info("certificate obtained for %s", ", ".join(order.names))
         return True
 
