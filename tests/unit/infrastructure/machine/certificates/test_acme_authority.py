@@ -91,7 +91,9 @@ def test_a_damaged_key_of_the_account_is_a_failure_of_everyone(
     failure_at(authority)
     (key,) = (tmp_path / "tls" / "acme").glob("*/account-key.pem")
     key.write_text("half a ke")
-    assert failure_at(authority).is_general
+    failure = failure_at(authority)
+    assert failure.is_general
+    assert f"{key} is damaged" in failure.text
 
 
 def test_the_time_to_wait_is_seconds_or_a_date() -> None:
