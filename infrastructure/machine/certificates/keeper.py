@@ -9,7 +9,12 @@ from typing import Protocol
 
 from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine.certificates import challenges, service_certificate
-from infrastructure.machine.certificates.host_names import NamesReader, TrackingNames, objection
+from infrastructure.machine.certificates.host_names import (
+    NamesReader,
+    TrackingNames,
+    in_certificates,
+    objection,
+)
 from infrastructure.machine.certificates.order_failure import Failure, OrderFailed
 from infrastructure.machine.certificates.orders import Order, OrderPlan
 from infrastructure.machine.certificates.pause_lengths import own_pause, pause_for_everyone
@@ -50,7 +55,7 @@ class CertificateKeeper:
         service_certificate.finish(files)
         challenges.withdraw_all(files.challenges)
         self._files = files
-        self._service_names = tuple(service_names)
+        self._service_names = in_certificates(service_names)
         self._make_authority = make_authority
         self._authority: Authority | None = None
         self._reader = reader or NamesReader()

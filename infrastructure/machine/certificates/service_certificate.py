@@ -8,6 +8,7 @@ from pathlib import Path
 from chalicelib.core import clock
 from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine.certificates.certificate_facts import CertificateFacts, read_facts
+from infrastructure.machine.certificates.host_names import in_certificates
 from infrastructure.machine.certificates.tls_files import TlsFiles
 from relay.self_signed import PemPair, self_signed_pair
 from relay.tls import CertificateFiles
@@ -22,6 +23,7 @@ def provide(data_dir: Path, names: Sequence[str]) -> CertificateFiles:
 
     One that is there stays, even for other names, unless it is damaged or over, or was made here.
     """
+    names = in_certificates(names)
     files = TlsFiles(data_dir)
     files.make_folders()
     finish(files)

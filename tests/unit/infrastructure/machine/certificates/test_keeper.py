@@ -268,6 +268,16 @@ def test_a_storage_that_fails_stops_no_order_of_the_service_and_removes_nothing(
     assert "tracking domains cannot be read: ConnectionError: refused" in caplog.text
 
 
+def test_names_of_the_service_are_ordered_in_a_labels_each_once(tending: Tending) -> None:
+    tending.service_names = ("Bücher.Test", "xn--bcher-kva.test", "Mail.A.test")
+    tending.start()
+    facts = read_facts(tending.files.service)
+    assert facts
+    assert facts.names == {"xn--bcher-kva.test", "mail.a.test", "localhost"}
+    assert tending.orders_at(0) == [("xn--bcher-kva.test", "mail.a.test")]
+    assert tending.orders_at(10) == []
+
+
 def test_a_domain_that_is_a_name_of_the_service_has_no_second_certificate(
     tending: Tending,
 ) -> None:
