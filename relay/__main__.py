@@ -73,7 +73,7 @@ def listeners(current: Settings) -> list[Listener]:
     )
     tls = TlsContexts(_certificate(current))
     submission = Listener(config, Submission(ApiKeyAuthenticator(), TransmissionAcceptor()), tls)
-    of_senders = [submission]
+    of_senders = [submission] if current.relay_ports else []
     if current.relay_tls_ports:
         ports = _ports(current.relay_tls_ports)
         of_senders.append(
@@ -93,7 +93,7 @@ def listeners(current: Settings) -> list[Listener]:
 
 
 def _ports(numbers: str) -> tuple[int, ...]:
-    return tuple(int(port) for port in numbers.split(","))
+    return tuple(int(port) for port in numbers.split(",") if port.strip())
 
 
 def _certificate(current: Settings) -> CertificateFiles:

@@ -250,7 +250,7 @@ class Settings:
     )
     relay_ports: str = setting(
         "587,2525",
-        "Ports on which the relay takes mail from senders, comma-separated",
+        "Ports on which the relay takes mail from senders, comma-separated. Empty: none",
         values.PORTS.or_empty(),
     )
     relay_tls_ports: str = setting(

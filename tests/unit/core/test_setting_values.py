@@ -67,7 +67,7 @@ def test_a_value_that_works_is_admitted(name: str, texts: str) -> None:
         ("retry_factor", "0.5|0|-1"),
         ("retry_cap", "0|0.0|-1|nan|inf|soon"),
         ("events_retention", "0|-1|1.5"),
-        ("relay_ports", "|25,|http|0"),
+        ("relay_ports", "25,|http|0"),
         ("relay_host", "1.2.3|a b"),
         ("secret_key", "x|" + "A" * 44),
         ("restricted_domains", "a,,b|a b"),

@@ -14,7 +14,7 @@ from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.package import Package
 
 PACKAGE = Package(merge_template(functions()), Path("deployment.zip"))
-PORTS = InternalPorts(cloud=1, sink=2, dns=3, inbound=4, https=5, smtps=6)
+PORTS = InternalPorts(cloud=1, sink=2, dns=3, inbound=4, https=5, smtps=6, relay_metrics=7)
 
 
 def test_the_environment_chooses_parameters_by_the_names_of_the_settings() -> None:

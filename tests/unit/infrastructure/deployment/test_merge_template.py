@@ -88,6 +88,11 @@ def test_every_setting_of_a_function_is_in_its_environment() -> None:
         "delivery_processes",
         "delivery_units",
         "max_body_bytes",
+        "ses_access_key_id",
+        "ses_endpoint",
+        "ses_region",
+        "ses_secret_access_key",
+        "ses_session_token",
     }
 
 
