@@ -112,7 +112,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
         for name, port in _public_ports(machine).items():
             listening.require_bindable(name, machine.listen_address, port)
         ports = choose_ports(data_dir, exclude=tuple(_public_ports(machine).values()))
-        stored = (data_dir / _API_KEY_FILE).exists()
+        is_first_start = not (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
         values |= {"SECRET_KEY": values.get("SECRET_KEY") or _secret_key(data_dir)}
         values |= _folder_values(machine, service, data_dir)
@@ -124,7 +124,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
             data_dir=data_dir,
             ports=ports,
             api_key=api_key,
-            new_api_key=not (machine.api_key or stored),
+            new_api_key=is_first_start and not machine.api_key,
             cloud_secret=draw_secret(data_dir),
             lock=lock,
             environ=values,
@@ -252,8 +252,8 @@ def stored_settings(data_dir: Path) -> dict[str, str]:
 
 
 def _store_settings(data_dir: Path, values: Mapping[str, str]) -> None:
-    known = {name.upper() for name in config_file.NAMES}
-    text = json.dumps({name: text for name, text in values.items() if name in known}, indent=1)
+    names = {name.upper() for name in config_file.NAMES}
+    text = json.dumps({name: text for name, text in values.items() if name in names}, indent=1)
     replace_private(data_dir / SETTINGS_FILE, text)
 
 
