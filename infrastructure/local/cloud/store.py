@@ -292,7 +292,11 @@ def check(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=_PATIENCE
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=512,
+        timeout=_PATIENCE,
     )
     for pragma in ("synchronous = NORMAL", "wal_autocheckpoint = 0", "cache_size = -16000"):
         connection.execute(f"PRAGMA {pragma}")
