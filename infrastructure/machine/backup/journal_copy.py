@@ -35,11 +35,13 @@ def _units(directory: Path) -> set[str]:
 
 
 def _entries(directory: Path, unit: str) -> bytes:
-    """Return the lines of a unit, whose file may be renamed meanwhile in either direction."""
-    lines = b""
-    for ending in (OPEN, COMPLETED, OPEN):
-        lines = lines or _lines(directory / f"{unit}{ending}")
-    return lines
+    """Return the lines of a unit, whose file may be renamed meanwhile in either direction.
+
+    A folder into which journals were copied again and again has both files, of several moments.
+    """
+    files = [_lines(directory / f"{unit}{ending}") for ending in (OPEN, COMPLETED, OPEN)]
+    lines = dict.fromkeys(line for file in files for line in file.splitlines(keepends=True))
+    return b"".join(lines)
 
 
 def _lines(path: Path) -> bytes:

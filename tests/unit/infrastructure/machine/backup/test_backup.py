@@ -149,6 +149,12 @@ def test_a_journal_that_is_renamed_while_it_is_read_is_in_the_backup(
     assert contents["journal/1-0.jsonl"] == contents["journal/2-single.jsonl"] == JOURNAL
 
 
+def test_both_files_of_a_journal_that_was_copied_twice_count(data_dir: Path, path: Path) -> None:
+    (data_dir / "journal" / "1-0.finished").write_bytes(JOURNAL + b'[1,{"at":2}]\n')
+    create_backup(data_dir, path)
+    assert members(path)["journal/1-0.jsonl"] == JOURNAL + b'[1,{"at":2}]\n'
+
+
 def test_the_copy_is_of_one_instant_and_nobody_waits_for_it(
     data_dir: Path, path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
