@@ -9,13 +9,11 @@ from typing import Annotated
 
 import typer
 
-from postfinch import local_service, locations
+from postfinch import local_service
 
 _DataDir = Annotated[
     Path | None,
-    typer.Option(
-        help="Folder of all state.", envvar="DATA_DIR", show_default="a folder of this user"
-    ),
+    typer.Option(help="Folder of all data.", envvar="DATA_DIR", show_default="/var/lib/postfinch"),
 ]
 
 
@@ -53,10 +51,11 @@ def restore(
 
 def _become(command: str, path: Path, data_dir: Path | None, *options: str) -> None:
     """Let a module of the service take the place of this process."""
-    folder = data_dir or locations.data_dir()
-    module = ["-m", "infrastructure.machine.backup", command, str(path), *options]
+    arguments = [command, str(path), *options]
+    if data_dir is not None:
+        arguments += ["--data-dir", str(data_dir)]
     os.execve(
         sys.executable,
-        [sys.executable, *module],
-        local_service.environment(os.environ, folder),
+        [sys.executable, "-m", "infrastructure.machine.backup", *arguments],
+        local_service.of_modules(os.environ),
     )

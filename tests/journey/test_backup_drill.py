@@ -137,7 +137,7 @@ def test_what_was_answered_before_the_backup_is_there_and_nothing_that_it_has_as
     with load.running():
         load.wait_for(120)
         answers_before = dict(load.answers)
-        deliveries_before = delivered(machine)
+        arrivals_before = arrivals(machine).keys()
         postfinch("backup", str(path), "--data-dir", str(tmp_path), BACKUP_PASSPHRASE=PASSPHRASE)
         load.wait_for(len(load.answers) + 20)
         kill(machine)
@@ -153,7 +153,6 @@ def test_what_was_answered_before_the_backup_is_there_and_nothing_that_it_has_as
     assert any((elsewhere.data_dir / "cloud" / "objects").rglob("*/*"))
     before = {recipient for recipients in answers_before.values() for recipient in recipients}
     assert len(before) > 700
-    assert deliveries_before
     assert recorded
     eventually(lambda: before <= delivered(elsewhere).keys())
     eventually(lambda: not elsewhere.queued())
@@ -161,7 +160,10 @@ def test_what_was_answered_before_the_backup_is_there_and_nothing_that_it_has_as
     assert max(delivered(elsewhere).values()) == 1
     messages = arrivals(elsewhere)
     assert before - arrivals(machine).keys() <= messages.keys()
-    assert not messages.keys() & (recorded | deliveries_before.keys())
+    assert not messages.keys() & recorded
+    # Of what had arrived before, one message at most was not recorded yet
+    assert len(arrivals_before) > 100
+    assert len(messages.keys() & arrivals_before) <= 1
     assert set(messages.values()) <= {1}
 
 

@@ -8,17 +8,19 @@ import signal
 import sys
 from pathlib import Path
 
+from infrastructure.local.supervisor.data_folder import ConfigError
+from infrastructure.machine import config_file, settings
+from infrastructure.machine.backup import layout
 from infrastructure.machine.backup.create import create_backup
 from infrastructure.machine.backup.errors import BackupError
 from infrastructure.machine.backup.progress import TerminalLine
 from infrastructure.machine.backup.restore import restore_backup
 
-_DATA_DIR = ".local"
-_CONFIGURATION = "/etc/postfinch/postfinch.toml"
 _CLEAR = (
     "The file has the keys of the service in the clear, as BACKUP_PASSPHRASE is not set: "
     "keep it where only you can read it."
 )
+_CONFIGURATION = "The configuration file of the copied machine is {path}."
 _HELD = (
     "{count} queue messages wait in the dead-letter queues: "
     "`postfinch admin --local redrive-dead-letters` lets them go on."
@@ -31,8 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _end)
     line = TerminalLine()
     try:
-        lines = _restore(options, line) if options.command == "restore" else _create(options, line)
-    except BackupError as error:
+        environ = config_file.environment(os.environ)
+        data_dir = options.data_dir or Path(environ.get("DATA_DIR") or settings.DATA_DIR)
+        passphrase = environ.get("BACKUP_PASSPHRASE", "")
+        if options.command == "restore":
+            lines = _restore(options, data_dir, passphrase, line)
+        else:
+            lines = _create(options, data_dir, passphrase, line)
+    except (BackupError, ConfigError) as error:
         message = str(error)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
@@ -45,13 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 1
 
 
-def _create(options: argparse.Namespace, line: TerminalLine) -> list[str]:
-    passphrase = os.environ.get("BACKUP_PASSPHRASE", "")
+def _create(
+    options: argparse.Namespace, data_dir: Path, passphrase: str, line: TerminalLine
+) -> list[str]:
     backup = create_backup(
-        options.data_dir,
+        data_dir,
         options.path,
         passphrase=passphrase,
-        configuration=Path(os.environ.get("POSTFINCH_CONFIG") or _CONFIGURATION),
+        configuration=config_file.path_of(os.environ),
         on_progress=line.show,
     )
     result = (
@@ -61,23 +70,26 @@ def _create(options: argparse.Namespace, line: TerminalLine) -> list[str]:
     return [result] if passphrase else [result, _CLEAR]
 
 
-def _restore(options: argparse.Namespace, line: TerminalLine) -> list[str]:
+def _restore(
+    options: argparse.Namespace, data_dir: Path, passphrase: str, line: TerminalLine
+) -> list[str]:
     restoration = restore_backup(
         options.path,
-        options.data_dir,
-        passphrase=os.environ.get("BACKUP_PASSPHRASE", ""),
+        data_dir,
+        passphrase=passphrase,
         holds=options.hold,
         on_progress=line.show,
     )
     description = restoration.description
-    result = (
-        f"{options.data_dir} has the {restoration.files} files, "
-        f"{restoration.bytes / 1e6:,.1f} MB, of {description.date} (Postfinch "
-        f"{description.postfinch})."
-    )
-    if not options.hold:
-        return [result]
-    return [result, _HELD.format(count=restoration.messages_on_hold)]
+    lines = [
+        f"{data_dir} has the {restoration.files} files, {restoration.bytes / 1e6:,.1f} MB, of "
+        f"{description.date} (Postfinch {description.postfinch})."
+    ]
+    if (data_dir / layout.CONFIGURATION).exists():
+        lines.append(_CONFIGURATION.format(path=data_dir / layout.CONFIGURATION))
+    if options.hold:
+        lines.append(_HELD.format(count=restoration.messages_on_hold))
+    return lines
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,9 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("create", "restore"):
         command = commands.add_parser(name)
         command.add_argument("path", type=Path)
-        command.add_argument(
-            "--data-dir", type=Path, default=Path(os.environ.get("DATA_DIR") or _DATA_DIR)
-        )
+        command.add_argument("--data-dir", type=Path)
         if name == "restore":
             command.add_argument("--hold", action="store_true")
     return parser

@@ -6,17 +6,19 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from infrastructure.machine import config_file
 from infrastructure.machine.backup.create import create_backup
 from infrastructure.machine.backup.errors import BackupError
 from infrastructure.machine.backup.new_file import PARTIAL
 from infrastructure.machine.backup.status import BackupStatus, backup_status, write_status
+from infrastructure.machine.settings import MachineSettings
 
 _NAME = re.compile(r"postfinch-\d{8}T\d{6}Z\.backup", re.ASCII)
 # What a process leaves that was killed while it wrote a backup
@@ -41,6 +43,20 @@ class BackupPlan:
     keep: int = 7
     passphrase: str = ""
     configuration: Path | None = None
+
+
+def backup_schedules(machine: MachineSettings) -> Iterator[BackupSchedule]:
+    """Yield the schedule of a machine, if it has a folder for backups."""
+    if machine.backup_dir:
+        plan = BackupPlan(
+            Path(machine.data_dir),
+            Path(machine.backup_dir),
+            machine.backup_every,
+            machine.backup_keep,
+            machine.backup_passphrase,
+            config_file.path_of(os.environ),
+        )
+        yield BackupSchedule(plan)
 
 
 class BackupSchedule:

@@ -6,6 +6,7 @@ It is no part of a backup, and not beside the backups: their disk may be what fa
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,6 +35,14 @@ def backup_status(data_dir: Path) -> BackupStatus:
     with suppress(OSError, ValueError, TypeError):
         return BackupStatus(**json.loads((data_dir / _NAME).read_bytes()))
     return BackupStatus()
+
+
+def backup_alarms(data_dir: Path) -> Mapping[str, str]:
+    """Tell what the administrator has to know about the scheduled backups."""
+    status = backup_status(data_dir)
+    if not status.is_failing:
+        return {}
+    return {"backup": f"The scheduled backup failed: {status.text}. Older backups stay."}
 
 
 def write_status(data_dir: Path, status: BackupStatus) -> None:
