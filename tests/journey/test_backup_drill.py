@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from tests.journey.service import ROOT, Service, eventually
 
 ENVIRONMENT = {"LOCAL_DURABILITY": "answer", "DELIVERY": "container", "TRANSPORT": "mx"}
@@ -117,14 +115,6 @@ def delivered(service: Service) -> Counter[str]:
         recipients.update(event["rcpt_to"] for event in response.json["results"])
         path = response.json.get("links", {}).get("next", "")
     return recipients
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Service]:
-    """Another machine, whose data directory does not exist yet."""
-    service = Service(tmp_path / "elsewhere")
-    yield service
-    service.stop()
 
 
 def test_what_was_answered_before_the_backup_is_there_and_nothing_that_it_has_as_sent_goes_again(

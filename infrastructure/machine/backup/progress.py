@@ -25,8 +25,8 @@ class TerminalLine:
         if not self._is_shown or now < self._next:
             return
         self._next = now + _SECONDS_BETWEEN
-        whole = f" of {total / _MEGABYTE:,.0f}" if total else ""
-        self._stream.write(f"{_ERASED_LINE}{what}: {size / _MEGABYTE:,.0f}{whole} MB")
+        limit = f" of {total / _MEGABYTE:,.0f}" if total else ""
+        self._stream.write(f"{_ERASED_LINE}{what}: {size / _MEGABYTE:,.0f}{limit} MB")
         self._stream.flush()
 
     def clear(self) -> None:
