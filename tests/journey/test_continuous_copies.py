@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.backup_load import Load, recorded_recipients
 from tests.journey.service import ROOT, Service, eventually
 from tests.journey.test_backup_drill import (
     ENVIRONMENT,
-    Load,
     arrivals,
     delivered,
     kill,
-    recorded_recipients,
 )
 
 PAGE = (ROOT / "docs" / "backups.md").read_text(encoding="utf-8")
@@ -75,7 +74,7 @@ def test_what_was_answered_before_the_last_round_is_there_after_the_machine_is_l
     }
     machine = Service(tmp_path)
     machine.start(**ENVIRONMENT)
-    load = Load(machine)
+    load = Load(lambda recipients, text: machine.send(*recipients, text=text))
     replicate = ("litestream", "replicate", "-config", str(configuration))
     with running(*replicate, environment=environment), load.running():
         with running("sh", str(script), environment=environment):

@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,8 +128,6 @@ def _prepare(folder: Path, *, holds: bool) -> int:
     now = time.time()
     try:
         store.check(database)
-        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
         count = hold(database, now) if holds else 0
     except (DamagedState, sqlite3.Error) as error:
         raise DamagedArchive(str(error)) from None

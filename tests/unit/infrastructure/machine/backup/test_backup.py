@@ -276,7 +276,12 @@ def test_a_disk_without_room_ends_the_backup_and_keeps_nothing_of_it(
     assert [each.name for each in path.parent.iterdir()] == ["data"]
 
 
-def test_a_damaged_database_makes_no_backup(data_dir: Path, path: Path) -> None:
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_damaged_database_makes_no_backup(
+    data_dir: Path, path: Path, monkeypatch: pytest.MonkeyPatch, is_large: bool
+) -> None:
+    if is_large:  # the first look at it does not see all
+        monkeypatch.setattr(store, "check", lambda path: None)
     database = data_dir / layout.DATABASE
     Store(database).close()
     content = database.read_bytes()
