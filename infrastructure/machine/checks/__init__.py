@@ -1,0 +1,1 @@
+"""Check a machine on which the service runs, or is to run."""
