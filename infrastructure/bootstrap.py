@@ -60,6 +60,14 @@ def first_start(api_key: str, *, with_sample_domain: bool = True) -> None:
     if with_sample_domain:
         _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
     ensure_sample_template()
+    free_names_above_system_domain()
+
+
+def free_names_above_system_domain() -> None:
+    """Let accounts register the domains above ``SYSTEM_DOMAIN``."""
+    domain = domains.get(settings().system_domain)
+    if domain is not None and domain.account_id == SYSTEM_ACCOUNT:
+        domains.free_names_above(domain)
 
 
 def ensure_sample_template() -> None:

@@ -85,7 +85,12 @@ def release_writes(name: str, parents: Sequence[str], account_id: int) -> list[W
         values={"account": account_id},
         condition="#holder = :account",
     )
-    above = [
+    return [own, *releases_above(parents, account_id)]
+
+
+def releases_above(parents: Sequence[str], account_id: int) -> list[Write]:
+    """Return the writes that count a name of the account no more in the names above it."""
+    return [
         dynamo.update(
             _config,
             _pk(parent),
@@ -95,7 +100,6 @@ def release_writes(name: str, parents: Sequence[str], account_id: int) -> list[W
         )
         for parent in parents
     ]
-    return [own, *above]
 
 
 def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:

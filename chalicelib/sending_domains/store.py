@@ -34,7 +34,7 @@ from chalicelib.core.owner_keys import (
     owner_digits,
     owner_prefix,
 )
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
@@ -107,7 +107,7 @@ def create(domain: SendingDomain, also: Sequence[Write] = ()) -> bool:
     Raises ``WriteConflict`` if only one of the writes ``also``, of the same transaction, fails.
     """
     name = canonical(domain.domain)
-    domain = replace(domain, domain=name, parents=parents(name))
+    domain = replace(domain, domain=name, parents=_claimed_parents(name, domain.account_id))
     writes = [
         dynamo.put(_config, _to_item(domain), condition="attribute_not_exists(#pk)"),
         *claims.claim_writes(name, domain.parents, domain.account_id),
@@ -187,6 +187,33 @@ def delete(domain: SendingDomain, *also: Write) -> None:
     dynamo.transact(writes)
     config_cache.forget(key_of(domain.domain))
     _forget_due(domain)
+
+
+def free_names_above(domain: SendingDomain) -> None:
+    """Let any account register the names above the service's own domain.
+
+    Version 0.1.0 kept them from everybody else (goes with 0.3.0).
+    """
+    if not domain.parents:
+        return
+    after = replace(domain, parents=(), revision=domain.revision + 1)
+    dynamo.transact(
+        [
+            dynamo.put(
+                _config, _to_item(after), **dynamo.if_unchanged("revision", domain.revision)
+            ),
+            *claims.releases_above(domain.parents, domain.account_id),
+        ]
+    )
+    config_cache.forget(key_of(domain.domain))
+
+
+def _claimed_parents(name: str, account_id: int) -> tuple[str, ...]:
+    """Return the names above a domain that no other account may register.
+
+    The service's own domain is often below one from which its operator sends.
+    """
+    return () if account_id == SYSTEM_ACCOUNT else parents(name)
 
 
 def in_scope(scope: Scope) -> Iterator[SendingDomain]:

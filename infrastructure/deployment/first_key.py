@@ -16,7 +16,12 @@ from pathlib import Path
 from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.model import key_id
-from infrastructure.bootstrap import ACCOUNT_ID, ensure_sample_template, first_start
+from infrastructure.bootstrap import (
+    ACCOUNT_ID,
+    ensure_sample_template,
+    first_start,
+    free_names_above_system_domain,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,6 +44,7 @@ def main() -> None:
     api_key = os.environ.get("API_KEY", "")
     if accounts.get(ACCOUNT_ID) is not None and (not api_key or api_keys.get(key_id(api_key))):
         ensure_sample_template()
+        free_names_above_system_domain()
         return
     key = api_key or secrets.token_hex(20)
     first_start(key)

@@ -24,6 +24,7 @@ AWS_NAMES = frozenset(
     {"aws_access_key_id", "aws_secret_access_key", "aws_session_token", "aws_region"}
 )
 NAMES = frozenset(each.name for cls in (Settings, MachineSettings) for each in fields(cls))
+_VARIABLES = frozenset(name.upper() for name in NAMES | AWS_NAMES)
 
 
 def path_of(environ: Mapping[str, str]) -> Path:
@@ -34,12 +35,14 @@ def path_of(environ: Mapping[str, str]) -> Path:
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return ``environ`` with what the file adds; raises :class:`ConfigError`.
 
-    Without a file there is nothing to add, unless ``POSTFINCH_CONFIG`` names it.
+    Without a file there is nothing to add, unless ``POSTFINCH_CONFIG`` names it. A setting that is
+    empty counts as one that is not there: files for containers name all of them.
     """
+    caller = {name: text for name, text in environ.items() if text or name not in _VARIABLES}
     path = path_of(environ)
     if not path.exists() and not environ.get(VARIABLE):
-        return dict(environ)
-    return {**{name.upper(): text for name, text in read(path).items()}, **environ}
+        return caller
+    return {**{name.upper(): text for name, text in read(path).items()}, **caller}
 
 
 def read(path: Path) -> dict[str, str]:

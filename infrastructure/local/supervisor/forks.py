@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -83,7 +84,15 @@ class ForkedModule(ForkProcess):
         _adopt(self._environment)
         allocator.keep_little()
         sys.argv = [self._module, *self._arguments]
-        sys.exit(_import(self._module).main())
+        try:
+            status = _import(self._module).main()
+        except Exception:
+            if not logging.getLogger().handlers:
+                raise
+            # In the form of all other lines
+            logging.getLogger(self._module).exception("%s failed", self.name)
+            status = 1
+        sys.exit(status)
 
     def _detach(self) -> None:
         """Leave to the supervisor what is its own: its session, files and handlers of signals."""

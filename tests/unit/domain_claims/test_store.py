@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from chalicelib.core.domain_names import is_within, parents
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError
+from chalicelib.core.scope import SYSTEM_ACCOUNT
 from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import store
 from tests.unit.sending_domains.examples import domain
@@ -150,3 +151,24 @@ def test_a_name_is_taken_exactly_when_no_other_account_is_above_or_below(
             assert take(name, account) is free
             if free:
                 holders[name] = account
+
+
+def test_the_domain_above_the_services_own_may_be_taken_by_anybody() -> None:
+    assert take("mail.example.com", SYSTEM_ACCOUNT)
+    assert take("example.com", 1)
+    assert not take("a.mail.example.com", 1)
+    release("mail.example.com")
+    assert take("mail.example.com", 1)
+
+
+def test_a_name_above_the_services_own_domain_that_was_kept_is_set_free() -> None:
+    assert take("mail.example.com", 7)
+    sending_domain = store.get("mail.example.com")
+    assert sending_domain is not None
+    assert not take("example.com", 1)
+    store.free_names_above(sending_domain)
+    assert take("example.com", 1)
+    changed = store.get("mail.example.com")
+    assert changed is not None
+    store.free_names_above(changed)
+    store.delete(changed)
