@@ -24,6 +24,8 @@ from postfinch.commands import (
     profiles,
     run,
     send,
+    service,
+    setup,
     suppress,
     tail,
     templates,
@@ -44,6 +46,8 @@ app = typer.Typer(
 )
 app.command()(run.run)
 app.command()(operation.serve)
+app.command()(setup.setup)
+app.command()(service.service)
 app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)

@@ -94,12 +94,13 @@ def _judge(check: str, status: int, body: bytes, remedy: str) -> Finding:
 
 
 def _judge_certificate(status: CertificateStatus, now: float, *, wants_acme: bool) -> Finding:
-    check = f"Certificate of {', '.join(status.names) or status.path.stem}"
+    check = f"Certificate of {', '.join(status.names) or 'the service'}"
     failure = f"; the last order failed: {status.failure}" if status.failure else ""
     attempt = status.next_attempt_at
     remedy = f"the next order is at {_date(attempt)}" if attempt else "look at the log"
     if status.not_after is None:
         text = f"there is none at {status.path}{failure}"
+        remedy = remedy if attempt else "the start of the service makes one"
         return Finding(check, PROBLEM, text, remedy)
     text = f"valid until {_date(status.not_after)}{failure}"
     if status.does_not_renew or status.not_after <= now:
