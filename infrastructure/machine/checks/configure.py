@@ -41,10 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = vars(_parser().parse_args(arguments))
     can_ask = not options.pop("yes") and sys.stdin.isatty()
     path = config_file.path_of(os.environ)
-    chosen = {_OPTIONS[name.replace("_", "-")]: text for name, text in options.items() if text}
+    named_options = {
+        _OPTIONS[name.replace("_", "-")]: text for name, text in options.items() if text
+    }
     try:
         present = config_file.read(path) if path.exists() else {}
-        values = Answers(chosen, present, os.environ, can_ask).values()
+        values = Answers(named_options, present, os.environ, can_ask).values()
         _require_possible(values, os.environ)
         if values != present:
             store(path, values)

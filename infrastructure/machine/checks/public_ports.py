@@ -16,13 +16,13 @@ _SECONDS = 2.0
 
 def check_ports(installation: Installation) -> Iterator[Finding]:
     """Check each port of the settings; 0 is none."""
-    stored: dict[str, str] = {}
+    last_settings: dict[str, str] = {}
     if installation.is_running:
         with suppress(OSError):
-            stored = configuration.stored_settings(installation.data_dir)
+            last_settings = configuration.stored_settings(installation.data_dir)
     for name, port in configuration.public_ports(installation.machine).items():
         if port:
-            yield _check(installation, name, port, has_it=stored.get(name) == str(port))
+            yield _check(installation, name, port, has_it=last_settings.get(name) == str(port))
 
 
 def _check(installation: Installation, name: str, port: int, *, has_it: bool) -> Finding:
