@@ -51,8 +51,8 @@ def test_nothing_is_left_when_every_record_is_published(install: Installing, zon
     domain = publish_all(zone)
     subject = install(TRANSPORT="mx")
     checks = checklist.of_setup(subject, has_access=False)
-    chosen = {name: checks[name] for name in RECORDS}
-    results = list(checklist.results(chosen))
+    record_checks = {name: checks[name] for name in RECORDS}
+    results = list(checklist.results(record_checks))
     assert {finding.status for finding in results} == {OK}, results
     assert len(results) == len(RECORDS) + 2  # an address has three names to be right
     assert sender_records.check_dkim(subject, lambda _: domain).status == OK
