@@ -708,6 +708,20 @@ declare namespace Api {
       results: Array<Record<string, any>>;
     };
     "docs/postman.json": Record<string, any>;
+    "local/delivery": {
+      results: {
+        leaves_by: string | null;
+        warning: string | null;
+      };
+    };
+    "local/delivery/smarthost": {
+      results: {
+        check: string;
+        status: "ok" | "warning" | "problem";
+        detail: string;
+        remedy: string;
+      };
+    };
     "local/dns": {
       results: Array<{
         name: string;
@@ -754,6 +768,7 @@ declare namespace Api {
         messages: number;
         unread: number;
       };
+      leaves_by: string | null;
       links: {
         next?: string;
       };

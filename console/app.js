@@ -5,6 +5,7 @@ import { route } from "./core/router.js";
 import { key } from "./core/session.js";
 import { Toasts } from "./parts/feedback.js";
 import { Lazy } from "./parts/lazy.js";
+import { OutgoingBar } from "./parts/outgoing.js";
 import { Shell } from "./parts/shell.js";
 
 const inMain = (content) => html`<main class="main page">${content}</main>`;
@@ -13,6 +14,7 @@ const inMain = (content) => html`<main class="main page">${content}</main>`;
 function App() {
   if (key.value) return html`<${Shell} />`;
   return html`
+    <${OutgoingBar} />
     ${
       route.value.path[0] === "api"
         ? html`

@@ -29,7 +29,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core.settings import Settings
+from chalicelib.core.settings import Settings, load, read_each
 from infrastructure.deployment import first_key
 from infrastructure.deployment.artifacts import upload
 from infrastructure.deployment.setting_parameters import is_secret, parameter_of, parameter_settings
@@ -99,7 +99,9 @@ def deploy(
     names = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
     stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
     parameters = {**parameters, "Stage": stage}
-    if not stack.exists():
+    is_new = not stack.exists()
+    refuse_conflicts({} if is_new else stack.parameters(), parameters)
+    if is_new:
         # Names of buckets are shared by everybody who uses AWS.
         account = clients("sts").get_caller_identity()["Account"]
         parameters.setdefault("BucketName", f"postfinch-{stage}-{account}")
@@ -137,6 +139,29 @@ def chosen_parameters(package: Package, environ: Mapping[str, str]) -> dict[str,
     return {names[key]: value for key, value in environ.items() if key in names}
 
 
+def check_values(environ: Mapping[str, str]) -> None:
+    """Check each setting that ``environ`` chooses; raises ``ValueError`` with one line."""
+    names = [setting.name.upper() for setting in parameter_settings()]
+    read_each({name: environ[name] for name in names if environ.get(name)})
+
+
+def refuse_conflicts(earlier: Mapping[str, str], parameters: Mapping[str, str]) -> None:
+    """Raise :class:`ProvisionFailed` if what a stage would have then contradicts itself.
+
+    A secret that CloudFormation does not show counts as set.
+    """
+    together = {**earlier, **parameters}
+    environ = {
+        setting.name.upper(): text
+        for setting in parameter_settings()
+        if (text := together.get(parameter_of(setting.name)))
+    }
+    try:
+        load(environ)
+    except ValueError as error:
+        raise ProvisionFailed(str(error)) from None
+
+
 def api_url(outputs: Outputs, cloud: str = "") -> str:
     """Return the API's address on AWS, or in the cloud on one port whose address is ``cloud``."""
     if cloud:
@@ -169,6 +194,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--stage", default="dev")
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="arm64")
     options = parser.parse_args(arguments)
+    try:
+        check_values(os.environ)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     try:
         with tempfile.TemporaryDirectory() as directory:
             package = build(Path(directory), architecture=options.architecture)

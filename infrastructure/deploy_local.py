@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 import localstack_client.session
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core.settings import local_values
+from chalicelib.core.settings import local_values, read_each
 from infrastructure.deploy import chosen_parameters, deploy
 from infrastructure.deployment.stack import ProvisionFailed
+from infrastructure.local.outgoing_mail import without_way_out
 from infrastructure.local.supervisor.cloud_access import (
     ACCESS_KEY_ID,
     REGION,
@@ -38,6 +39,7 @@ _NOT_PASSED_ON = ("STAGE",)
 
 def local_environment(environ: Mapping[str, str], ports: InternalPorts) -> dict[str, str]:
     """Return the settings with which functions use what ``make run`` has started."""
+    delivers = read_each({**local_values(), **environ}).deliver
     values = {name: text for name, text in local_values().items() if name not in _NOT_PASSED_ON}
     return {
         **values,
@@ -45,7 +47,7 @@ def local_environment(environ: Mapping[str, str], ports: InternalPorts) -> dict[
         "LOG_LEVEL": "INFO",
         "SMARTHOST": f"127.0.0.1:{ports.sink}",
         "DNS_SERVERS": f"127.0.0.1:{ports.dns}",
-        **environ,
+        **(environ if delivers else without_way_out(environ)),
     }
 
 

@@ -14,7 +14,7 @@ import sys
 
 from chalicelib.core import aws, domain_names, logs
 from chalicelib.core.process_group import ProcessGroup, usable_cores
-from chalicelib.core.settings import settings
+from chalicelib.core.settings import settings_at_start
 from chalicelib.core.shared_places import shared_places
 from outbound import health
 from outbound.delivery_process import run
@@ -22,10 +22,7 @@ from outbound.delivery_process import run
 
 def main() -> None:
     """Read the settings and deliver."""
-    try:
-        current = settings()
-    except ValueError as error:
-        sys.exit(str(error))
+    current = settings_at_start()
     _log_json_lines(current.log_level)
     # Before processes are forked, which then share these
     aws.make_clients()

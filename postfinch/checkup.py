@@ -100,6 +100,21 @@ def check_smtp(service: LocalService) -> Finding:
     return Finding(name, OK, "answers with STARTTLS")
 
 
+def check_delivery(api: Api) -> Iterator[Finding]:
+    """Say by what mail leaves a local service, and have it try its smarthost if it has one."""
+    try:
+        way: str | None = api.get("/local/delivery")["leaves_by"]
+        finding: Json | None = api.get("/local/delivery/smarthost")
+    except (ApiError, Unreachable):  # of an earlier version, or gone meanwhile
+        return
+    if way:
+        yield Finding("Delivery", WARNING, f"mail leaves this machine by {way}")
+    else:
+        yield Finding("Delivery", OK, "no mail leaves this machine")
+    if finding:
+        yield Finding(**finding)
+
+
 def check_service(api: Api) -> Iterator[Finding]:
     """Check a service and the account of its key; stops where nothing more can be known."""
     began = time.time()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chalicelib.core import aws, logs
 from chalicelib.core.process_group import usable_cores
-from chalicelib.core.settings import MIB, Settings, settings
+from chalicelib.core.settings import MIB, Settings, settings_at_start
 from relay import processes
 from relay.config import RelayConfig
 from relay.inbound import ReportAcceptor
@@ -29,7 +29,7 @@ _MOST_REPORT_RECIPIENTS = 100
 
 def main() -> None:
     """Read the settings and serve."""
-    current = settings()
+    current = settings_at_start("relay_certificate", "relay_key")
     _log_json_lines(current.log_level)
     _allow_many_files()
     _find_garbage_early()
@@ -73,7 +73,7 @@ def listeners(current: Settings) -> list[Listener]:
     )
     tls = TlsContexts(_certificate(current))
     submission = Listener(config, Submission(ApiKeyAuthenticator(), TransmissionAcceptor()), tls)
-    of_senders = [submission]
+    of_senders = [submission] if current.relay_ports else []
     if current.relay_tls_ports:
         ports = _ports(current.relay_tls_ports)
         of_senders.append(
@@ -93,7 +93,7 @@ def listeners(current: Settings) -> list[Listener]:
 
 
 def _ports(numbers: str) -> tuple[int, ...]:
-    return tuple(int(port) for port in numbers.split(","))
+    return tuple(int(port) for port in numbers.split(",") if port.strip())
 
 
 def _certificate(current: Settings) -> CertificateFiles:

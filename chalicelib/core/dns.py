@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.core.host_and_port import read_host_and_port
 from chalicelib.core.settings import settings
 
 if TYPE_CHECKING:
@@ -119,22 +120,11 @@ def _make_resolver(servers: str, timeout: float, lifetime: float) -> dns.resolve
     resolver = dns.resolver.Resolver(configure=not servers)
     if servers:
         resolver.nameservers = [
-            dns.nameserver.Do53Nameserver(*_host_and_port(server)) for server in servers.split(",")
+            dns.nameserver.Do53Nameserver(*read_host_and_port(server, _PORT))
+            for server in servers.split(",")
         ]
     resolver.timeout, resolver.lifetime = timeout, lifetime
     return resolver
-
-
-def _host_and_port(server: str) -> tuple[str, int]:
-    """Read ``192.0.2.1``, ``192.0.2.1:5353``, ``2001:db8::1`` or ``[2001:db8::1]:5353``."""
-    server = server.strip()
-    if server.startswith("["):
-        host, _, port = server[1:].partition("]")
-        return host, int(port.removeprefix(":") or _PORT)
-    if server.count(":") > 1:
-        return server, _PORT
-    host, _, port = server.partition(":")
-    return host, int(port or _PORT)
 
 
 def _plain(name: Any) -> str:

@@ -42,6 +42,16 @@ def is_public(address: str) -> bool:
     return all(map(_is_public_v4, _inner(ip)))
 
 
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine: ``localhost``, or an IP address of its loopback."""
+    try:
+        ip = ip_address(host)
+    except ValueError:
+        return host.lower() == "localhost"
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (mapped or ip).is_loopback
+
+
 def _inner(ip: IPv6Address) -> Iterator[IPv4Address]:
     """Yield the IPv4 addresses to which packets for ``ip`` may be tunnelled."""
     if ip.sixtofour:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 
 from chalicelib.core import clock
+from chalicelib.core.host_and_port import read_host_and_port
 from chalicelib.core.settings import Settings, settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.tls_reports.counting import session_counts
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.closed_pool import ClosedPool
+from chalicelib.delivery.transports.kept_mail import KeptMail
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smtp_opening import Credentials, SessionOptions, TlsMode
 from chalicelib.delivery.transports.smtp_wire import Timeouts
@@ -46,7 +48,7 @@ def first_container(batch: DeliveryBatch) -> str:
 
 
 def transport(route: Route) -> Transport:
-    """Return the transport of a route; raises ``ValueError`` if ``TRANSPORT`` names none."""
+    """Return the transport of a route."""
     if route.closed:
         return ClosedPool(route.pool_id)
     return _transport(route.smarthost, route.ses_pool)
@@ -79,43 +81,37 @@ def _make_transport(smarthost: str, ses_pool: str) -> Transport:
     current = settings()
     if smarthost:
         return _smarthost(current, smarthost)
-    if ses_pool:
-        return _ses(ses_pool)
-    if current.transport == "smtp":
-        return _smarthost(current, current.smarthost)
+    if ses_pool or current.transport == "ses":
+        return _ses(ses_pool) if current.deliver else KeptMail("Amazon SES")
     if current.transport == "mx":
         return _mx(current)
-    if current.transport == "ses":
-        return _ses()
-    raise ValueError(f"TRANSPORT={current.transport!r} is not smtp, mx or ses")
+    return _smarthost(current, current.smarthost)
 
 
 def _smarthost(current: Settings, address: str) -> Transport:
     from chalicelib.delivery.transports.smarthost import SmarthostTransport
 
-    host, port = _host_and_port(address)
+    host, port = read_host_and_port(address, SMTP_PORT)
+    options = smarthost_options(current)
+    limits = PoolLimits(connections=current.delivery_connections)
+    return SmarthostTransport(host, port, options, limits, current.mail_hostname)
+
+
+def smarthost_options(current: Settings) -> SessionOptions:
+    """Return how a session with a smarthost is opened, by its settings."""
     credentials = (
         Credentials(current.smarthost_username, current.smarthost_password)
         if current.smarthost_username
         else None
     )
     tls = TlsMode(current.smarthost_tls)
-    options = SessionOptions(
+    return SessionOptions(
         tls=tls,
         verify=tls is TlsMode.REQUIRED,
         credentials=credentials,
         timeouts=_timeouts(current),
+        loopback_only=not current.deliver,
     )
-    limits = PoolLimits(connections=current.delivery_connections)
-    return SmarthostTransport(host, port, options, limits, current.mail_hostname)
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    """Read ``host``, ``host:587``, ``[2001:db8::1]``, ``[2001:db8::1]:587`` or ``2001:db8::1``."""
-    if not address.startswith("[") and address.count(":") > 1:
-        return address, SMTP_PORT
-    host, _, port = address.removeprefix("[").partition("]:" if "]" in address else ":")
-    return host.removesuffix("]"), int(port or SMTP_PORT)
 
 
 def _mx(current: Settings) -> Transport:
@@ -127,7 +123,7 @@ def _mx(current: Settings) -> Transport:
     from chalicelib.delivery.shaping.limits import connections_of, sharing_of
     from chalicelib.delivery.transports.mx import MxTransport, ignore, no_policy, no_records
 
-    options = SessionOptions(timeouts=_timeouts(current))
+    options = SessionOptions(timeouts=_timeouts(current), loopback_only=not current.deliver)
     limits = PoolLimits(connections=connections_of, sharing=sharing_of)
     resolver = dns.new_resolver()
     resolver.cache = LRUCache()
@@ -154,7 +150,7 @@ def _timeouts(current: Settings) -> Timeouts:
     )
 
 
-def _ses(configuration_set: str = "") -> Transport:
+def _ses(configuration_set: str) -> Transport:
     from chalicelib.delivery.transports.ses import SesTransport, client
 
     return SesTransport(client(settings()), configuration_set)

@@ -22,6 +22,8 @@ export const grants = signal(null);
  */
 export const discovered = signal(false);
 export const version = signal("");
+/** What to say about mail that leaves this machine; empty where none does, and once deployed. */
+export const outgoing = signal("");
 
 /** Whether the key may do what needs `grant`; of several, one is enough. */
 export const may = (grant) =>
@@ -42,6 +44,9 @@ export async function discover() {
   const { stage, version: text } = await get("console/service.json");
   version.value = text;
   local.value = stage === "local";
+  if (!local.value) return;
+  const { results } = await get("local/delivery");
+  outgoing.value = results.warning ?? "";
 }
 
 const read = (path) =>

@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { base } from "../core/api.js";
 import { exampleOf, LANGUAGES } from "../core/examples.js";
-import { local, may } from "../core/service.js";
+import { local, may, outgoing } from "../core/service.js";
 import { key, subaccount } from "../core/session.js";
 import { TabPanel, Tabs } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
@@ -55,7 +55,10 @@ export default function FirstSend({ title = "Send the first message", waits }) {
   const [way, setWay] = useState(all[0][0]);
   const [, name, text] = all.find(([id]) => id === way) ?? all[0];
   const effects = [
-    local.value && "Nothing leaves this machine: the message is in the mailbox a moment later.",
+    outgoing.value && `${outgoing.value} Choose a recipient who expects it.`,
+    local.value &&
+      !outgoing.value &&
+      "Nothing leaves this machine: the message is in the mailbox a moment later.",
     waits && "This page fills as soon as the message is on its way.",
   ].filter(Boolean);
   return html`

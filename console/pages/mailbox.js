@@ -6,7 +6,7 @@ import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { shownSubaccount, subaccountName } from "../core/service.js";
+import { outgoing, shownSubaccount, subaccountName } from "../core/service.js";
 import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -153,8 +153,12 @@ function NoMail() {
         <//>
       `}
     >
-      Everything that this service sends is caught here, and nothing leaves this machine. New mail
-      appears at once.
+      ${
+        outgoing.value
+          ? `${outgoing.value} It does not come here.`
+          : "Everything that this service sends is caught here, and nothing leaves this machine. " +
+            "New mail appears at once."
+      }
     <//>
   `;
 }

@@ -10,6 +10,7 @@ import { Badge, Icon, IconButton, SelectField } from "./controls.js";
 import { Dialog, Questions } from "./dialog.js";
 import { Toasts } from "./feedback.js";
 import { Lazy } from "./lazy.js";
+import { OutgoingBar } from "./outgoing.js";
 import { Palette } from "./palette.js";
 import { Ungranted } from "./ungranted.js";
 
@@ -89,6 +90,7 @@ export function Shell() {
 function Main({ current }) {
   return html`
     <main class="main" id="main" tabindex="-1">
+      <${OutgoingBar} />
       ${
         !discovered.value
           ? null

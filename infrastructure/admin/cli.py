@@ -26,6 +26,7 @@ from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
 from infrastructure.admin import compliance, dead_letters, provider_limits, seeds, sending_ips
+from infrastructure.local.outgoing_mail import OUTWARD
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
 
@@ -116,6 +117,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if options.local:
             use_local(Path(os.environ.get("DATA_DIR") or ".local"))
+        try:
+            settings.settings()
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 2
         options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # `postfinch admin delivery-queue | head`: nobody reads any more
@@ -135,6 +141,8 @@ def use_local(data_dir: Path) -> None:
     url = InternalPorts.of_running(data_dir).cloud_url
     os.environ.update(settings.local_values())
     os.environ.update(aws_environment(url, read_secret(data_dir)))
+    for name in OUTWARD:  # the tool sends nothing, and they may contradict the local values
+        os.environ.pop(name, None)
     settings.settings.cache_clear()
 
 

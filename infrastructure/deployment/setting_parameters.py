@@ -10,13 +10,14 @@ from dataclasses import Field, fields
 from typing import Any
 
 from chalicelib.core.json_types import Json
+from chalicelib.core.setting_values import Allowed
 from chalicelib.core.settings import Settings
 
 # Set by the template itself, or of use to the relay and to services on one machine only
 _NO_PARAMETERS = (
     *("stage", "bucket", "secret_key", "kms_key_id", "log_format", "tracing"),
     *("delivery_container", "delivery_processes", "delivery_units"),
-    *("delivery_journal", "max_body_bytes"),
+    *("delivery_journal", "max_body_bytes", "deliver"),
 )
 _NO_PREFIXES = ("relay_", "ses_")
 _LONGEST_SHOWN = 100
@@ -71,6 +72,7 @@ def _parameter(setting: Field[Any]) -> Json:
     }
     if is_secret(setting):
         parameter["NoEcho"] = True
-    if pattern := setting.metadata["pattern"]:
-        parameter["AllowedPattern"] = f"({pattern})?"
+    allowed: Allowed = setting.metadata["allowed"]
+    parameter["AllowedPattern"] = f"({allowed.pattern})?"
+    parameter["ConstraintDescription"] = f"{setting.name.upper()} must be {allowed.words}"
     return parameter

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from chalicelib.core import aws, settings
-from infrastructure.local import certificates
+from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
@@ -41,10 +41,12 @@ _IMPORTED = (
 # The cloud waits until its predecessor has ended, and then reads its whole state.
 _CLOUD_PATIENCE = 60.0
 
+_RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
+
 _READY = """\
 
 Postfinch is ready.
-
+{warning}
   Console   {url}/console/#key={fragment}
   API       {url}/api/v1
   API key   {key}
@@ -53,14 +55,16 @@ Postfinch is ready.
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
+{first_message}
+Ctrl-C stops everything.
+"""
 
+_FIRST_MESSAGE = """
 Send a first message, then look into the mailbox:
 
   curl -s {url}/api/v1/transmissions -H 'Authorization: {key}' \
 -H 'Content-Type: application/json' -d '{message}'
   curl -s {url}/local/mailbox
-
-Ctrl-C stops everything.
 """
 
 _MESSAGE = (
@@ -184,6 +188,9 @@ class Runtime:
 
 def announcement(config: LocalConfig) -> str:
     """Return what a user needs to send a first message."""
+    first_message = _FIRST_MESSAGE.format(
+        url=config.public_url, key=config.api_key, message=_MESSAGE
+    )
     return _READY.format(
         url=config.public_url,
         key=config.api_key,
@@ -192,9 +199,17 @@ def announcement(config: LocalConfig) -> str:
         tls=_tls_addresses(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
+        warning=_red(outgoing_mail.warning(config.way_out)),
         logs="" if config.logs_to_stdout else f" (logs in {config.logs})",
-        message=_MESSAGE,
+        # Where mail leaves, the line would write to a stranger
+        first_message="" if config.way_out else first_message,
     )
+
+
+def _red(text: str) -> str:
+    """Return a line of its own, in red on a terminal; nothing for no text."""
+    start, end = (_RED, _PLAIN) if sys.stdout.isatty() else ("", "")
+    return f"\n  {start}{text}{end}\n" if text else ""
 
 
 def _tls_addresses(config: LocalConfig) -> str:
@@ -211,17 +226,26 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="stop when the process that started this one ends (Linux)",
     )
-    if parser.parse_args(arguments).stop_with_parent:
+    parser.add_argument(
+        "--deliver",
+        action="store_true",
+        help="let mail leave this machine, as DELIVER=true does",
+    )
+    options = parser.parse_args(arguments)
+    if options.stop_with_parent:
         die_with_parent(signal.SIGTERM, os.getppid())
+    environ = {**os.environ, "DELIVER": "true"} if options.deliver else os.environ
     try:
         open_files.allow()
-        config = prepare(os.environ)
+        config = prepare(environ)
     except ConfigError as error:
         print(f"postfinch: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
+    if config.notice:
+        print(config.notice, flush=True)
     output = sys.stdout.fileno() if config.logs_to_stdout else None
     with Supervisor(config.logs, ROOT, config.pids, output=output) as supervisor:
         try:

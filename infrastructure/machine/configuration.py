@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from chalicelib.core import setting_conflicts
 from chalicelib.core import settings as service_settings
 from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import MIB, Settings
@@ -111,7 +112,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
         for name, port in public_ports(machine).items():
             listening.require_bindable(name, machine.listen_address, port)
         ports = choose_ports(data_dir, exclude=tuple(public_ports(machine).values()))
-        stored = (data_dir / _API_KEY_FILE).exists()
+        is_first_start = not (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
         values |= {"SECRET_KEY": values.get("SECRET_KEY") or _secret_key(data_dir)}
         values |= _folder_values(machine, service, data_dir)
@@ -123,7 +124,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
             data_dir=data_dir,
             ports=ports,
             api_key=api_key,
-            new_api_key=not (machine.api_key or stored),
+            new_api_key=is_first_start and not machine.api_key,
             cloud_secret=draw_secret(data_dir),
             lock=lock,
             environ=values,
@@ -151,16 +152,19 @@ def load(values: Mapping[str, str]) -> tuple[MachineSettings, Settings]:
     Raises :class:`ConfigError` for a value or a contradiction that cannot work.
     """
     machine = _loaded(values)
-    try:
-        service = service_settings.load(values)
-        TrustedProxies.read(machine.trusted_proxies)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    if service.system_domain == Settings().system_domain:
+    default = Settings().system_domain
+    # First, because other settings follow from it
+    if values.get("SYSTEM_DOMAIN", default) in ("", default):
         raise ConfigError(
             "SYSTEM_DOMAIN is not set: it is the service's own mail domain, such as "
             "mail.example.com (`postfinch setup` asks for it)"
         )
+    try:
+        service = service_settings.load(values)
+        setting_conflicts.check_files(service)
+        TrustedProxies.read(machine.trusted_proxies)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     if machine.tls == FILES and not (machine.tls_certificate and machine.tls_key):
         raise ConfigError("TLS=files needs TLS_CERTIFICATE and TLS_KEY")
     if machine.tls != OFF and not machine.https_port:
@@ -248,8 +252,8 @@ def stored_settings(data_dir: Path) -> dict[str, str]:
 
 
 def _store_settings(data_dir: Path, values: Mapping[str, str]) -> None:
-    known = {name.upper() for name in config_file.NAMES}
-    text = json.dumps({name: text for name, text in values.items() if name in known}, indent=1)
+    names = {name.upper() for name in config_file.NAMES}
+    text = json.dumps({name: text for name, text in values.items() if name in names}, indent=1)
     replace_private(data_dir / SETTINGS_FILE, text)
 
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chalicelib.core import setting_values as values
+from chalicelib.core.setting_values import Allowed, choices
 from chalicelib.core.settings import load_as, setting, table_of
 
 #: The directory of Let's Encrypt
 LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 DATA_DIR = "/var/lib/postfinch"
+
+_FILE = values.TEXT.or_empty()
 
 ACME, FILES, OFF = "acme", "files", "off"
 
@@ -23,20 +27,18 @@ ACME, FILES, OFF = "acme", "files", "off"
 class MachineSettings:
     """The settings, typed. Ports are 0 where nothing is to listen."""
 
-    data_dir: str = setting(DATA_DIR, "Folder of all data")
+    data_dir: str = setting(DATA_DIR, "Folder of all data", values.TEXT)
     admin_email: str = setting(
         "",
         "Address of the administrator, for alarms and for the certificate authority. Empty: no "
         "alarms by mail",
-        pattern=r"([^@\s]+@[^@\s]+)?",
-        words="an email address",
+        Allowed(r"[^@\s]+@[^@\s]+", "an email address").or_empty(),
     )
     api_key: str = setting(
         "",
         "Key of the first account, stored at the first start. Empty: one is made and shown once",
+        Allowed("[!-~]*", "printable ASCII without spaces"),
         secret=True,
-        pattern=r"[!-~]*",
-        words="printable ASCII without spaces",
     )
 
     # Certificates
@@ -45,35 +47,49 @@ class MachineSettings:
         "Where the certificates come from: `acme` (from a certificate authority, by themselves), "
         "`files` (`TLS_CERTIFICATE` and `TLS_KEY`) or `off` (HTTP in the clear, for a proxy before "
         "it; the mail ports use a certificate that is made here)",
-        choices=(ACME, FILES, OFF),
+        choices(ACME, FILES, OFF),
     )
-    tls_certificate: str = setting("", "PEM file with the certificate and its chain (`TLS=files`)")
-    tls_key: str = setting("", "PEM file with the key of `TLS_CERTIFICATE`")
+    tls_certificate: str = setting(
+        "", "PEM file with the certificate and its chain (`TLS=files`)", _FILE
+    )
+    tls_key: str = setting("", "PEM file with the key of `TLS_CERTIFICATE`", _FILE)
     acme_directory: str = setting(
         LETS_ENCRYPT,
         "Directory of the certificate authority (RFC 8555)",
-        pattern=r"https://\S+",
-        words="a URL with https",
+        Allowed(r"https://\S+", "a URL with https"),
     )
     acme_ca: str = setting(
-        "", "PEM file with the authority of `ACME_DIRECTORY` itself. Empty: those of the system"
+        "",
+        "PEM file with the authority of `ACME_DIRECTORY` itself. Empty: those of the system",
+        _FILE,
     )
 
     # Ports
     listen_address: str = setting(
-        "", "Address that all ports are bound to. Empty: every address of the machine"
+        "",
+        "Address that all ports are bound to. Empty: every address of the machine",
+        values.HOST_OR_ADDRESS.or_empty(),
     )
     http_port: int = setting(
-        80, "Port for HTTP: certificates, plain tracking links, the way to TLS"
+        80,
+        "Port for HTTP: certificates, plain tracking links, the way to TLS",
+        values.PORT_OR_0,
     )
-    https_port: int = setting(443, "Port of the API and the console")
-    submission_port: int = setting(587, "Port at which programs send mail, with STARTTLS")
-    submissions_port: int = setting(465, "The same under TLS from the first byte on")
-    inbound_port: int = setting(25, "Port for bounces, complaints and other mail that comes in")
+    https_port: int = setting(443, "Port of the API and the console", values.PORT_OR_0)
+    submission_port: int = setting(
+        587, "Port at which programs send mail, with STARTTLS", values.PORT_OR_0
+    )
+    submissions_port: int = setting(
+        465, "The same under TLS from the first byte on", values.PORT_OR_0
+    )
+    inbound_port: int = setting(
+        25, "Port for bounces, complaints and other mail that comes in", values.PORT_OR_0
+    )
     trusted_proxies: str = setting(
         "",
         "Addresses or networks of your own proxies, comma-separated. Only their `X-Forwarded-For`, "
         "`-Host` and `-Proto` count",
+        Allowed("[0-9A-Fa-f.:/, ]*", "addresses or networks, comma-separated, or empty"),
     )
 
     # Watching
@@ -81,24 +97,28 @@ class MachineSettings:
         "",
         "Token with which Prometheus reads `GET /metrics` (`Authorization: Bearer`). Empty: nobody "
         "can",
+        Allowed("[!-~]*", "printable ASCII without spaces"),
         secret=True,
-        pattern=r"[!-~]*",
-        words="printable ASCII without spaces",
     )
 
     # Backups
-    backup_dir: str = setting("", "Folder for scheduled backups. Empty: none are made")
-    backup_every: float = setting(24.0, "Hours between two scheduled backups", least=0.01)
-    backup_keep: int = setting(7, "How many scheduled backups are kept", least=1)
+    backup_dir: str = setting("", "Folder for scheduled backups. Empty: none are made", _FILE)
+    backup_every: float = setting(
+        24.0, "Hours between two scheduled backups", values.NUMBER_ABOVE_0
+    )
+    backup_keep: int = setting(7, "How many scheduled backups are kept", values.COUNT_FROM_1)
     backup_passphrase: str = setting(
         "",
         "Passphrase that encrypts the secrets in backups. Empty: they are in the clear",
+        values.TEXT.or_empty(),
         secret=True,
     )
 
     # Processes
     worker_processes: int = setting(
-        0, "Processes that generate and record. 0: one for every two processor cores"
+        0,
+        "Processes that generate and record. 0: one for every two processor cores",
+        values.COUNT,
     )
 
 

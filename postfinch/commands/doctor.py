@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from postfinch import local_service, machine_checks, profiles
-from postfinch.checkup import SERVICE, check_machine, check_service, check_smtp
+from postfinch.checkup import SERVICE, check_delivery, check_machine, check_service, check_smtp
 from postfinch.commands.findings import show
 from postfinch.commands.options import JsonOption, ProfileOption
 from postfinch.commands.output import fail
@@ -60,6 +60,7 @@ def _findings(profile: str | None) -> Iterator[Finding]:
     yield from check_service(Api(target.url, target.key, target.subaccount))
     if service is not None and target.url == service.api_url:
         yield check_smtp(service)
+        yield from check_delivery(Api(target.url, target.key))
 
 
 def _of_production(folder: Path, service: LocalService | None) -> Iterator[Finding]:

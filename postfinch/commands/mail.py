@@ -7,6 +7,7 @@ import sys
 import time
 import webbrowser
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 from urllib.parse import quote
@@ -62,7 +63,9 @@ def list_messages(
 ) -> None:
     """List the newest messages."""
     filters = _filters(to, sender, subject, search)
-    rows = _get(_connect(profile), _MAILBOX, **filters, limit=limit)
+    api = _connect(profile)
+    rows = _get(api, _MAILBOX, **filters, limit=limit)
+    _warn_of_delivery(api)
     empty = "No message matches." if any(filters.values()) else "The mailbox is empty."
     write_rows(rows, _COLUMNS, as_json=as_json, empty=empty, expendable=_EXPENDABLE)
 
@@ -173,6 +176,13 @@ def delete(
         write_json({"deleted": deleted})
     else:
         note(f"{deleted} deleted")
+
+
+def _warn_of_delivery(api: Api) -> None:
+    """Say in red if mail leaves the machine instead of coming into the mailbox."""
+    with suppress(ApiError):  # a service of an earlier version
+        if warning := api.get("/local/delivery")["warning"]:
+            note(warning, colour="red")
 
 
 def _filters(

@@ -61,9 +61,9 @@ def write_line(text: str, *, style: str = "") -> None:
         typer.echo(text)
 
 
-def note(text: str) -> None:
+def note(text: str, *, colour: str | None = None) -> None:
     """Write a line about the command itself, which is no part of its result."""
-    typer.echo(text, err=True)
+    typer.secho(text, err=True, fg=colour)
 
 
 def ask(question: str, *, yes: bool) -> None:

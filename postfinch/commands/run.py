@@ -31,6 +31,14 @@ def run(
         str | None,
         typer.Option(help="Key of the primary account; made at the first start.", envvar="API_KEY"),
     ] = None,
+    deliver: Annotated[
+        bool,
+        typer.Option(
+            "--deliver",
+            help="Let mail leave this machine, as DELIVER=true does. Else all of it goes to the "
+            "mailbox.",
+        ),
+    ] = False,
 ) -> None:
     """Run everything on this machine until Ctrl-C: API, console, SMTP relay and mailbox.
 
@@ -41,6 +49,8 @@ def run(
     environment |= {"API_PORT": str(port), "SMTP_PORT": str(smtp_port)}
     if api_key:
         environment["API_KEY"] = api_key
+    if deliver:
+        environment["DELIVER"] = "true"
     if folder.absolute() != locations.data_dir().absolute():
         write_line(
             f"With DATA_DIR={folder.absolute()}, commands in other terminals use this service."

@@ -33,3 +33,8 @@ def _rate(task: Callable[[], object], seconds: float) -> float:
             task()
         calls += 10
     return calls / elapsed
+
+
+def verdict(holds: bool) -> str:
+    """Return the word for whether a promise holds."""
+    return "holds" if holds else "FAILS"

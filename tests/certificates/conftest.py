@@ -1,3 +1,5 @@
+"""Give each test a machine with an HTTPS server, and an authority that checks it."""
+
 from __future__ import annotations
 
 import shutil

@@ -7,19 +7,26 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from infrastructure.local.gateway.application import FurtherPort, server
+from infrastructure.local.gateway.application import (
+    AsgiCallable,
+    FurtherPort,
+    Receive,
+    Scope,
+    Send,
+    server,
+)
 from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.certificates.server_certificates import ServerCertificates
-from relay.tls import CertificateFiles
+from relay.tls import TlsContexts
 from tests.free_ports import free_port
 
 SERVICE_NAMES = ("mail.sender.test", "links.sender.test")
-_DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 _CHALLENGE = "/.well-known/acme-challenge/"
 
 
@@ -28,53 +35,62 @@ class Machine:
     """A running server: the data directory whose certificates it shows, and its ports."""
 
     data_dir: Path
-    service: CertificateFiles
     http_port: int
     https_port: int
+    smtps_port: int
 
-    def connect(self, name: str, trust: ssl.SSLContext) -> ssl.SSLSocket:
-        """Return a connection whose certificate is valid for ``name``, or raise an SSLError."""
-        address = ("127.0.0.1", self.https_port)
-        return trust.wrap_socket(
-            socket.create_connection(address, _DEADLINE_SECONDS), server_hostname=name
-        )
+    def serial(self, name: str, trust: ssl.SSLContext, port: int | None = None) -> str:
+        """Return the serial number of the certificate that a client is shown for ``name``.
 
-    def serial(self, name: str, trust: ssl.SSLContext) -> str:
-        """Return the serial number of the certificate that a client is shown for ``name``."""
-        with self.connect(name, trust) as connection:
+        Raises ssl.SSLCertVerificationError if the client does not trust it.
+        """
+        address = ("127.0.0.1", port or self.https_port)
+        client = socket.create_connection(address, DEADLINE_SECONDS)
+        with client, trust.wrap_socket(client, server_hostname=name) as connection:
             certificate = connection.getpeercert()
-            assert certificate
-            return str(certificate["serialNumber"])
+        assert certificate
+        return str(certificate["serialNumber"])
+
+
+def eventually(check: Callable[[], bool]) -> None:
+    """Wait until something is true; it must be before the deadline."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager
 def running_machine(data_dir: Path) -> Iterator[Machine]:
     service = service_certificate.provide(data_dir, SERVICE_NAMES)
     certificates = ServerCertificates(data_dir)
+    http_port, https_port, smtps_port = free_port(), free_port(), free_port()
+    further = [
+        FurtherPort("127.0.0.1", https_port, certificates.context()),
+        FurtherPort("127.0.0.1", smtps_port, TlsContexts(service).following()),
+    ]
+    serving = server(_answers(certificates), host="127.0.0.1", port=http_port, further=further)
+    thread = threading.Thread(target=lambda: asyncio.run(serving.serve()), daemon=True)
+    thread.start()
+    eventually(lambda: serving.started)
+    try:
+        yield Machine(data_dir, http_port, https_port, smtps_port)
+    finally:
+        serving.should_exit = True
+        thread.join(DEADLINE_SECONDS)
 
-    async def answer(scope: dict, receive: object, send: object) -> None:  # type: ignore
+
+def _answers(certificates: ServerCertificates) -> AsgiCallable:
+    """Return the server on port 80: it has nothing but the answers to challenges."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             while (message := await receive())["type"] != "lifespan.shutdown":
-                await send({"type": message["type"] + ".complete"})
+                await send({"type": f"{message['type']}.complete"})
             await send({"type": "lifespan.shutdown.complete"})
             return
-        token = scope["path"].removeprefix(_CHALLENGE)
-        text = certificates.challenge(token)
+        text = certificates.challenge(scope["path"].removeprefix(_CHALLENGE))
         await send({"type": "http.response.start", "status": 200 if text else 404, "headers": []})
         await send({"type": "http.response.body", "body": (text or "").encode()})
 
-    http_port, https_port = free_port(), free_port()
-    further = [FurtherPort("127.0.0.1", https_port, certificates.context())]
-    serving = server(answer, host="127.0.0.1", port=http_port, further=further)
-    thread = threading.Thread(target=lambda: asyncio.run(serving.serve()), daemon=True)
-    thread.start()
-    deadline = time.monotonic() + _DEADLINE_SECONDS
-    while not serving.started:
-        assert thread.is_alive()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    try:
-        yield Machine(data_dir, service, http_port, https_port)
-    finally:
-        serving.should_exit = True
-        thread.join(_DEADLINE_SECONDS)
+    return answer

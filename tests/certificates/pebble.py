@@ -48,17 +48,18 @@ class Pebble:
 
 @contextmanager
 def run_pebble(
-    folder: Path, http_port: int, *, days: float = 90, **environ: str
+    folder: Path, http_port: int, *, days: float = 90, port: int = 0, **environ: str
 ) -> Iterator[Pebble]:
     """Run it until the block ends. It checks names at ``http_port``.
 
-    Its certificates live for so many ``days``. ``environ`` are its variables.
+    Its certificates live for so many ``days``. It remembers nothing of an earlier run at the same
+    ``port``. ``environ`` are its variables.
     """
     folder.mkdir(exist_ok=True)
     dns = DnsServer("127.0.0.1", free_port(), _Names())
     dns.start()
     own = self_signed(folder / "tls", "localhost")
-    port, management_port = free_port(), free_port()
+    port, management_port = port or free_port(), free_port()
     options: dict[str, Any] = {
         "listenAddress": f"127.0.0.1:{port}",
         "managementListenAddress": f"127.0.0.1:{management_port}",

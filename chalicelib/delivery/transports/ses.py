@@ -74,8 +74,8 @@ def client(current: Settings) -> SesClient:
     # The library's types do not know this option
     options: Any = {"ignore_configured_endpoint_urls": True} if own else {}
     config = Config(retries={"total_max_attempts": 1}, **options)
-    made: SesClient = boto3.client("sesv2", config=config, **own)
-    return made
+    ses: SesClient = boto3.client("sesv2", config=config, **own)
+    return ses
 
 
 class SesTransport:

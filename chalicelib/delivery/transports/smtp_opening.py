@@ -19,6 +19,7 @@ from enum import StrEnum
 from functools import cache
 
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
+from chalicelib.core.ip_addresses import is_loopback
 from chalicelib.core.tls_results import (
     EXPIRED,
     HOST_MISMATCH,
@@ -29,6 +30,7 @@ from chalicelib.core.tls_results import (
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.dane.records import HostRecords
 from chalicelib.delivery.outcome import Retry, internal
+from chalicelib.delivery.transports import kept_mail
 from chalicelib.delivery.transports.smtp_envelope import Extensions
 from chalicelib.delivery.transports.smtp_session import (
     SessionFailed,
@@ -63,7 +65,7 @@ class SessionOptions:
 
     `verify` checks the host's certificate by the trusted authorities, `tlsa` by TLSA records.
     `policy` is the name of the policy that asks for either. Credentials are sent in the clear only
-    if `tls` is OFF.
+    if `tls` is OFF. With `loopback_only` a session with another machine is refused.
     """
 
     tls: TlsMode = TlsMode.OPPORTUNISTIC
@@ -72,10 +74,15 @@ class SessionOptions:
     timeouts: Timeouts = field(default_factory=Timeouts)
     tlsa: HostRecords | None = None
     policy: str | None = None
+    loopback_only: bool = False
 
 
 class SessionRefused(SessionFailed):
     """The host answered and refused the session; the outcome's code is the host's."""
+
+
+class NotOnThisMachine(SessionRefused):
+    """The host is another machine, and mail may not leave this one."""
 
 
 class TlsFailed(SessionFailed):
@@ -119,6 +126,8 @@ def _open(
     options: SessionOptions,
     source_address: str | None,
 ) -> SmtpSession:
+    if options.loopback_only and not is_loopback(address[0]):
+        raise NotOnThisMachine(kept_mail.refuse(host_name))
     wire = _connect(address, source_address, options.timeouts.connect)
     opening = _Opening(wire, ehlo_name, options)
     try:

@@ -23,13 +23,14 @@ import uvicorn
 
 from app import app
 from chalicelib.core import aws
-from chalicelib.core.settings import settings
+from chalicelib.core.settings import settings, settings_at_start
 from infrastructure.local import certificates
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
 from infrastructure.local.gateway.live_feed import LiveFeed
@@ -54,6 +55,7 @@ from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_
 
 def main() -> None:
     """Serve until SIGTERM."""
+    current = settings_at_start("geoip_database")
     aws.make_clients()
     data_dir = Path(os.environ["DATA_DIR"])
     access = LocalAccess.read(os.environ)
@@ -61,8 +63,8 @@ def main() -> None:
     requests = RequestCounts()
     gateway = Gateway(
         app,
-        max_body_bytes=settings().max_body_bytes,
-        home="console/" if settings().console else "",
+        max_body_bytes=current.max_body_bytes,
+        home="console/" if current.console else "",
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
@@ -76,7 +78,7 @@ def main() -> None:
         gateway,
         host=_host(os.environ),
         port=int(os.environ["API_PORT"]),
-        further=list(further_ports(os.environ, settings().public_url, access)),
+        further=list(further_ports(os.environ, current.public_url, access)),
     )
     http_server.run()
 
@@ -111,7 +113,8 @@ def local_endpoints(
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
     mailbox = SinkMailbox(data_dir / "mail")
-    endpoint = MailboxEndpoint(mailbox, Detailer(mailbox))
+    delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
+    endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
     feed = LiveFeed()
     events = EventReceiver(
         data_dir, lambda event: feed.publish("event" if event else "gap", event or {})
@@ -120,6 +123,7 @@ def local_endpoints(
     return LocalApi(
         [
             *endpoint.routes(),
+            *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
             *LiveStream(feed, news, events, is_stopping=is_stopping).routes(),
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),

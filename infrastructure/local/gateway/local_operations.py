@@ -19,6 +19,7 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
+from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint, RuleBody
 from infrastructure.local.gateway.live_stream import LiveStream
@@ -127,6 +128,10 @@ _REQUEST: dict[str, Any] = {
     "size": integer(),
     "signature": one_of(["valid", "invalid", "missing", "unchecked"]),
 }
+_LEAVES_BY = nullable(text(about="By what mail leaves this machine; null if none leaves"))
+_FINDING = record(
+    check=text(), status=one_of(["ok", "warning", "problem"]), detail=text(), remedy=text()
+)
 _DELETED = results(record(deleted=integer()))
 _UNREAD = obj("unread", unread=flag())
 _HTML = content("text/html", text(), about="A page in which nothing runs")
@@ -153,6 +158,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
             results(
                 array(obj(*(n.removesuffix("_") for n in _ENTRY), **_ENTRY, **_DETAILS)),
                 counts=_COUNTS,
+                leaves_by=_LEAVES_BY,
                 links=obj(next=text()),
             ),
             parameters=_LIST,
@@ -225,6 +231,14 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     "DELETE /local/dns/{name}": (
         DnsEndpoint.delete_records,
         Operation(results(record(name=text())), refusals=(400,)),
+    ),
+    "GET /local/delivery": (
+        DeliveryEndpoint.show,
+        Operation(results(record(leaves_by=_LEAVES_BY, warning=nullable(text())))),
+    ),
+    "GET /local/delivery/smarthost": (
+        DeliveryEndpoint.check,
+        Operation(results(nullable(_FINDING))),
     ),
     "GET /local/failures": (FailuresEndpoint.list_rules, Operation(results(array(_RULE)))),
     "POST /local/failures": (

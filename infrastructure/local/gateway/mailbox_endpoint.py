@@ -44,10 +44,14 @@ SEARCH_SECONDS = 1.0
 
 
 class MailboxEndpoint:
-    """The operations of ``/local/mailbox`` over the sink's mailbox."""
+    """The operations of ``/local/mailbox`` over the sink's mailbox.
 
-    def __init__(self, mailbox: SinkMailbox, detailer: Detailer) -> None:
+    ``way_out`` is by what mail leaves this machine instead, empty if none leaves.
+    """
+
+    def __init__(self, mailbox: SinkMailbox, detailer: Detailer, way_out: str = "") -> None:
         self._mailbox = mailbox
+        self._way_out = way_out
         self._detailer = detailer
 
     def routes(self) -> list[LocalRoute]:
@@ -81,6 +85,7 @@ class MailboxEndpoint:
         return results(
             self.entries(rows) if has_details else [entry_of(row) for row in rows],
             counts=self.counts(),
+            leaves_by=self._way_out or None,
             links={"next": _link(query, end)} if end else {},
         )
 

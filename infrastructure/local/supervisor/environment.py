@@ -10,6 +10,8 @@ DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
 LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate
 LOCAL_PEERS               networks besides loopback that may use ``/local``; ``any`` for all
+DELIVER          false    whether mail may leave this machine; else it goes to the mailbox, and the
+                          settings of a smarthost are not used
 LOG_OUTPUT       files    where the processes log: ``files`` in DATA_DIR/logs, or ``stdout``
 LOCAL_DURABILITY second   when the disk has what was answered: within a ``second``, or before the
                           ``answer``
@@ -32,8 +34,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from chalicelib.core import settings
-from infrastructure.local import certificates, notices
+from chalicelib.core import setting_conflicts, settings
+from chalicelib.core.settings import Settings
+from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -75,6 +78,15 @@ class LocalConfig:
     cloud_secret: str
     lock: int
     environ: Mapping[str, str]
+    #: A line about settings of the caller that are not used, because no mail leaves
+    notice: str = ""
+    #: Whether mail may leave this machine
+    delivers: bool = False
+
+    @property
+    def way_out(self) -> str:
+        """Return by what mail leaves this machine; empty if none leaves."""
+        return outgoing_mail.way_out(settings.load(self.child_environment()), self.ports.sink)
 
     @property
     def public_url(self) -> str:
@@ -137,7 +149,7 @@ class LocalConfig:
         if "SMARTHOST" in self.environ or "TRANSPORT" in self.environ:
             # Plain text is for the sink on loopback, not for a host of the caller's choice.
             values.pop("SMARTHOST_TLS", None)
-        if "DNS_SERVERS" in self.environ:
+        if "DNS_SERVERS" in self.environ and self.delivers:
             # The mail hosts that other resolvers name are not the sink.
             values.pop("MX_PORT")
         return values
@@ -166,11 +178,11 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     public_ports = {"API_PORT": api_port, "SMTP_PORT": smtp_port, **tls_ports}
     require_different(public_ports)
     try:
-        settings.load(environ)
+        current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
-        _require_port(environ.get("PUBLIC_URL", ""))
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
     if (durability := environ.get("LOCAL_DURABILITY") or "second") not in _DURABILITIES:
@@ -200,18 +212,23 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             secret_key=stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
-            environ=dict(environ),
+            environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
+            notice=notice,
+            delivers=current.deliver,
         )
     except ConfigError:
         os.close(lock)
         raise
 
 
-def _require_port(url: str) -> None:
-    try:
-        _ = urlsplit(url).port
-    except ValueError:
-        raise ConfigError(f"PUBLIC_URL={url!r} has no port number that can be") from None
+def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:
+    """Check the caller's settings, also those that will not be used; raises ``ValueError``."""
+    choices = {name: text for name, text in environ.items() if text or name != "PUBLIC_URL"}
+    # Plain text is for the sink, which the caller does not name
+    starting = {**settings.local_values(), "SMARTHOST_TLS": Settings().smarthost_tls}
+    current = settings.load({**starting, "RELAY_PORTS": str(smtp_port), **choices})
+    setting_conflicts.check_files(current)
+    return current
 
 
 def _usual_or(number: int, other: int, *, usual: bool) -> int:

@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 
 from chalicelib.core import aws
-from chalicelib.core.settings import settings
+from chalicelib.core.settings import settings_at_start
 from chalicelib.delivery import delivery_queues
 from chalicelib.recording import observers
 from infrastructure.local.live_events import EventSender
@@ -27,8 +27,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--name", default="worker", help="what its log lines are headed with")
     parser.add_argument("--schedules", action="store_true", help="call the scheduled functions too")
     options = parser.parse_args(arguments)
+    current = settings_at_start()
     logging.basicConfig(
-        level=settings().log_level,
+        level=current.log_level,
         format=f"%(asctime)s {options.name} %(threadName)s %(levelname)s %(message)s",
     )
     logging.getLogger("botocore").setLevel(logging.WARNING)
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     aws.make_clients()
     observers.add(EventSender(Path(os.environ["DATA_DIR"])))
     handlers = dict(app.QUEUE_HANDLERS)
-    if settings().delivery == "container":
+    if current.delivery == "container":
         del handlers[delivery_queues.QUEUE]
     work(handlers, app.SCHEDULES if options.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.

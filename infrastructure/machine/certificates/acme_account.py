@@ -10,7 +10,8 @@ from typing import TypedDict
 from acme import errors, messages
 from acme.client import ClientV2
 from cryptography.hazmat.primitives.asymmetric import ec
-from josepy.jwk import JWK
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from josepy.jwk import JWK, JWKEC
 
 from infrastructure.local.supervisor.private_files import replace_private
 from relay.self_signed import key_pem
@@ -35,11 +36,15 @@ class AcmeAccount:
         self._registration = folder / "registration.json"
 
     def key(self) -> JWK:
-        """Return the account's key (ECDSA P-256)."""
+        """Return the account's key (ECDSA P-256); raises ValueError or OSError."""
         if not self._key.exists():
             self._key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_private(self._key, key_pem(ec.generate_private_key(ec.SECP256R1())).decode())
-        return JWK.load(self._key.read_bytes())
+        try:
+            return JWKEC(key=load_pem_private_key(self._key.read_bytes(), None))
+        except ValueError:
+            text = f"{self._key} is damaged: remove it, and the next order makes another account"
+            raise ValueError(text) from None
 
     def open(self, client: ClientV2) -> None:
         """Let a client act for the account; it is registered first if it must be.

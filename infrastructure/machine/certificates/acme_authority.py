@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
-import josepy
 from acme import challenges, crypto_util, messages
 from acme.client import ClientV2
 from cryptography import x509
@@ -42,7 +41,7 @@ class AcmeAuthority:
         """
         try:
             network = AuthorityNetwork(self._account.key(), self._ca_file)
-        except (OSError, ValueError, josepy.errors.Error) as error:
+        except (OSError, ValueError) as error:
             raise OrderFailed(failure_of(error, None, is_general=True)) from error
         try:
             return self._obtain(network, names)

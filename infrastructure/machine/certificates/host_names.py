@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
-from chalicelib.core.domain_names import BadName, canonical
+from chalicelib.core.domain_names import BadName, canonical, spelling
 from chalicelib.core.scope import Scope
 from chalicelib.tracking_domains import store as tracking_domains
 
@@ -58,6 +58,11 @@ class NamesReader:
             end = clock.monotonic()
             self._next_at = end + max(_READ_EVERY, (end - begin) / _SHARE_OF_TIME)
         return self._names
+
+
+def in_certificates(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a certificate has them: in A-labels and lower case, each once."""
+    return tuple(dict.fromkeys(map(spelling, names)))
 
 
 def objection(name: str) -> str | None:

@@ -9,7 +9,12 @@ from typing import Protocol
 
 from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine.certificates import challenges, service_certificate
-from infrastructure.machine.certificates.host_names import NamesReader, TrackingNames, objection
+from infrastructure.machine.certificates.host_names import (
+    NamesReader,
+    TrackingNames,
+    in_certificates,
+    objection,
+)
 from infrastructure.machine.certificates.order_failure import Failure, OrderFailed
 from infrastructure.machine.certificates.orders import Order, OrderPlan
 from infrastructure.machine.certificates.pause_lengths import own_pause, pause_for_everyone
@@ -43,13 +48,14 @@ class CertificateKeeper:
     ) -> None:
         """``directory`` is the address of the directory of ``make_authority()``.
 
-        The authority is made for the first order, because its libraries take memory. Challenges
-        that an earlier process left open are withdrawn.
+        The authority is made for the first order, because its libraries take memory. What an
+        earlier process left half done is finished, and its challenges are withdrawn.
         """
         files.make_folders()
+        service_certificate.finish(files)
         challenges.withdraw_all(files.challenges)
         self._files = files
-        self._service_names = tuple(service_names)
+        self._service_names = in_certificates(service_names)
         self._make_authority = make_authority
         self._authority: Authority | None = None
         self._reader = reader or NamesReader()
@@ -100,7 +106,8 @@ class CertificateKeeper:
         except OrderFailed as error:
             return self._note_failure(order, error.failure, now)
         self._install(order, pair)
-        self._pauses.remove([order.key, EVERYONE])
+        # The service's own order does not wait for everyone's pause, so that it does not end it
+        self._pauses.remove([SERVICE] if order.key == SERVICE else [order.key, EVERYONE])
         log.info("certificate obtained for %s", ", ".join(order.names))
         return True
 

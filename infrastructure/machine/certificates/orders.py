@@ -73,7 +73,6 @@ class OrderPlan:
             return False
         return (
             facts is None
-            or facts.is_self_signed
             or facts.directory != self._directory
             or facts.names != set(order.names)
             or facts.remaining(now) <= RENEWAL_PART

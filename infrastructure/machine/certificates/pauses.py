@@ -43,18 +43,18 @@ class OrderState:
 def read_state(path: Path) -> OrderState:
     """Return what is stored; a file that is missing or damaged counts as empty."""
     try:
-        stored = json.loads(path.read_text())
-        missing_since = stored["missing_since"]
+        document = json.loads(path.read_text())
+        missing_since = document["missing_since"]
         return OrderState(
-            {str(key): _pause(each) for key, each in stored["pauses"].items()},
+            {str(key): _pause(each) for key, each in document["pauses"].items()},
             None if missing_since is None else float(missing_since),
         )
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return OrderState({}, None)
 
 
-def _pause(stored: dict[str, object]) -> Pause:
-    pause = Pause(**stored)  # type: ignore[arg-type]
+def _pause(document: dict[str, object]) -> Pause:
+    pause = Pause(**document)  # type: ignore[arg-type]
     return Pause(
         tuple(map(str, pause.names)),
         str(pause.directory),
@@ -120,8 +120,8 @@ class Pauses:
             self._save()
 
     def _save(self) -> None:
-        stored = {
+        document = {
             "pauses": {key: asdict(pause) for key, pause in self._pauses.items()},
             "missing_since": self._missing_since,
         }
-        replace_private(self._path, json.dumps(stored))
+        replace_private(self._path, json.dumps(document))

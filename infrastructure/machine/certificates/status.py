@@ -53,7 +53,7 @@ def certificate_status(
     files = TlsFiles(data_dir)
     state = read_state(files.state) if wants_acme else OrderState({}, None)
     service = _status(files.service, state.pauses.get(SERVICE), now)
-    if wants_acme and state.missing_since is not None and now - state.missing_since > _HOUR:
+    if state.missing_since is not None and now - state.missing_since > _HOUR:
         service = replace(service, does_not_renew=True)
     return [service, *_of_tracking_domains(files, state, now)]
 

@@ -16,12 +16,14 @@ from infrastructure.machine.checks import (
     resources,
     running_service,
     sender_records,
+    smarthost,
 )
 from infrastructure.machine.checks.finding import NO_ANSWER, PROBLEM, SKIPPED, Finding
 from infrastructure.machine.checks.installation import Installation
 
 Check = Callable[[], Finding | Iterable[Finding]]
 
+SMTP = "smtp"
 _MOST_THREADS = 16
 
 
@@ -56,6 +58,8 @@ def of_service(installation: Installation, *, has_access: bool) -> dict[str, Che
         "Certificates": lambda: running_service.check_certificates(installation),
         "Alarms": lambda: running_service.check_alarms(installation),
     }
+    if installation.service.transport == SMTP:
+        checks["Smarthost"] = lambda: smarthost.check_smarthost(installation.service)
     if has_access:
         checks["Dead letters"] = running_service.check_dead_letters
     return checks

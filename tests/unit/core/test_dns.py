@@ -138,19 +138,5 @@ def test_a_second_server_answers_for_a_first_that_is_down(
     assert dns.texts("a.test") == ["here"]
 
 
-@pytest.mark.parametrize(
-    ("server", "host", "port"),
-    [
-        ("192.0.2.1", "192.0.2.1", 53),
-        ("192.0.2.1:5353", "192.0.2.1", 5353),
-        ("2001:db8::1", "2001:db8::1", 53),
-        ("[2001:db8::1]", "2001:db8::1", 53),
-        (" [2001:db8::1]:5353 ", "2001:db8::1", 5353),
-    ],
-)
-def test_servers_are_named_with_or_without_a_port(server: str, host: str, port: int) -> None:
-    assert dns._host_and_port(server) == (host, port)
-
-
 def test_without_a_setting_the_resolvers_of_the_host_are_asked() -> None:
     assert dns._resolver("", 1.5, 3.0).timeout == 1.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.bounce_classes import ADMIN_FAILURE
 from chalicelib.core.settings import settings
 from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
@@ -72,30 +74,6 @@ def test_a_route_without_a_transport_uses_that_of_the_settings(
     assert transport(Route("fast", "192.0.2.1", "10.0.0.1", "mta.test")) is first
 
 
-@pytest.mark.parametrize(
-    ("address", "host", "port"),
-    [
-        ("relay.test", "relay.test", 25),
-        ("relay.test:587", "relay.test", 587),
-        ("192.0.2.1:587", "192.0.2.1", 587),
-        ("2001:db8::1", "2001:db8::1", 25),
-        ("[2001:db8::1]", "2001:db8::1", 25),
-        ("[2001:db8::1]:587", "2001:db8::1", 587),
-    ],
-)
-def test_the_address_of_a_smarthost_may_have_a_port(address: str, host: str, port: int) -> None:
-    assert route._host_and_port(address) == (host, port)
-
-
-def test_an_unknown_transport_raises_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TRANSPORT", "pigeon")
-    settings.cache_clear()
-    with pytest.raises(ValueError, match="pigeon"):
-        transport(DEFAULT)
-
-
 def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own() -> None:
     first = transport(replace(DEFAULT, smarthost="one.test:587"))
     second = transport(replace(DEFAULT, smarthost="two.test:587"))
@@ -132,6 +110,46 @@ def test_direct_mail_uses_the_resolvers_of_the_settings(
         direct.close()
     assert len(host.contents) == 2
     assert zone.queries == [*policy_queries, "inbox.test", "mx.inbox.test"]
+
+
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize(
+    ("transport_name", "changes", "host"),
+    [
+        ("smtp", {}, "mail.test"),
+        ("smtp", {"smarthost": "192.0.2.9:587"}, "192.0.2.9"),
+        ("mx", {}, "mx.inbox.test"),
+        ("ses", {}, "Amazon SES"),
+        ("smtp", {"ses_pool": "dedicated"}, "Amazon SES"),
+    ],
+)
+def test_no_mail_leaves_the_machine_where_none_may(
+    monkeypatch: pytest.MonkeyPatch, transport_name: str, changes: dict[str, str], host: str
+) -> None:
+    monkeypatch.setenv("TRANSPORT", transport_name)
+    monkeypatch.setenv("SMARTHOST", "mail.test:587")
+    monkeypatch.setenv("DELIVER", "false")
+    monkeypatch.setattr(socket, "create_connection", pytest.fail)
+    with contextmanager(served_zone)(monkeypatch) as zone:
+        zone.set("inbox.test", ("MX", "10 mx.inbox.test"))
+        zone.set("mx.inbox.test", ("A", "198.100.1.1"))
+        message = OutboundMessage("a@b.test", "ann@inbox.test", b"x")
+        outcome = transport(replace(DEFAULT, **changes)).deliver(message, commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert outcome.bounce_class == ADMIN_FAILURE
+    assert outcome.reply.endswith(f"without --deliver (DELIVER=true), so none to {host}")
+
+
+def test_mail_to_this_machine_is_delivered_where_none_may_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ScriptedServer() as host:
+        monkeypatch.setenv("SMARTHOST", f"127.0.0.1:{host.port}")
+        monkeypatch.setenv("DELIVER", "false")
+        settings.cache_clear()
+        message = OutboundMessage("a@b.test", "ann@inbox.test", b"x")
+        assert transport(DEFAULT).deliver(message, commit_at_once).code == 250
+        transport(DEFAULT).close()
 
 
 @pytest.mark.usefixtures("cloud")

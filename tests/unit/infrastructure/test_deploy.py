@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure import deploy_local
+from infrastructure import deploy, deploy_local
 from infrastructure.deploy import Deployed, api_url, chosen_parameters, missing_choices
 from infrastructure.deploy_local import local_environment
 from infrastructure.deployment.functions import functions
 from infrastructure.deployment.merge_template import merge_template
+from infrastructure.deployment.stack import ProvisionFailed
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.package import Package
 
 PACKAGE = Package(merge_template(functions()), Path("deployment.zip"))
-PORTS = InternalPorts(cloud=1, sink=2, dns=3, inbound=4, https=5, smtps=6)
+PORTS = InternalPorts(cloud=1, sink=2, dns=3, inbound=4, https=5, smtps=6, relay_metrics=7)
 
 
 def test_the_environment_chooses_parameters_by_the_names_of_the_settings() -> None:
@@ -108,6 +109,29 @@ def test_missing_settings_that_only_the_user_can_know_cause_warnings(
     for warning, settings in zip(warnings, to_set, strict=True):
         for setting in (*settings, "make deploy STAGE=prod"):
             assert setting in warning
+
+
+def test_a_setting_that_is_not_allowed_is_refused_before_packaging(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deploy, "build", pytest.fail)
+    monkeypatch.setenv("SMARTHOST_TLS", "none")
+    assert deploy.main([]) == 2
+    expected = "SMARTHOST_TLS='none' is not allowed: it must be required, opportunistic or off\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_what_a_stage_has_already_counts_for_contradictions() -> None:
+    deploy.refuse_conflicts({"SmarthostUsername": "u"}, {"SmarthostPassword": "p"})
+    with pytest.raises(ProvisionFailed, match="SMARTHOST_PASSWORD is set without"):
+        deploy.refuse_conflicts({"SmarthostUsername": ""}, {"SmarthostPassword": "p"})
+
+
+def test_functions_in_a_local_cloud_use_another_smarthost_only_to_deliver() -> None:
+    environ = {"SMARTHOST": "mail.test:587"}
+    assert local_environment(environ, PORTS)["SMARTHOST"] == "127.0.0.1:2"
+    environ["DELIVER"] = "true"
+    assert local_environment(environ, PORTS)["SMARTHOST"] == "mail.test:587"
 
 
 def test_a_local_deployment_without_a_running_service_is_refused_before_packaging(

@@ -80,7 +80,7 @@ def test_a_body_is_the_example_of_the_description() -> None:
 
 
 def test_the_collection_is_served_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PUBLIC_URL", "https://mail.example.com/")
+    monkeypatch.setenv("PUBLIC_URL", "https://mail.example.com")
     settings.settings.cache_clear()
     response = Client("").get("/docs/postman.json")
     assert (response.status, response.body) == (200, COLLECTION)

@@ -50,5 +50,7 @@ def test_a_container_with_a_wrong_setting_ends_with_one_line() -> None:
     command = [sys.executable, "-m", "outbound"]
     environment = os.environ | {"DELIVERY_PROCESSES": "-1"}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert ended.stderr == "DELIVERY_PROCESSES='-1' is not as its documentation says\n"
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        "DELIVERY_PROCESSES='-1' is not allowed: it must be a whole number, 0 or more"
+    ]

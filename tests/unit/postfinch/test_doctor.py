@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,6 +21,7 @@ from chalicelib.webhooks.model import WebhookBatch
 from chalicelib.webhooks.store import batches
 from postfinch import checkup
 from postfinch.findings import OK, PROBLEM, SKIPPED, WARNING
+from postfinch.http_api import Api, ApiError
 from postfinch.local_service import LocalService
 from tests.http_target import serving
 from tests.unit.calling import Client
@@ -28,6 +29,7 @@ from tests.unit.people import make_key, make_subaccount
 from tests.unit.postfinch.api_server import run
 from tests.unit.zones import Zone, served_zone
 
+DELIVERY = "/local/delivery"
 NOW = 1_795_089_600.0
 
 
@@ -233,3 +235,34 @@ def test_a_relay_that_does_not_answer_is_a_problem() -> None:
     finding = checkup.check_smtp(service)
     assert finding.status == PROBLEM
     assert finding.remedy.startswith("look into the log of the relay")
+
+
+class LocalAnswers(Api):
+    """Answers requests for ``/local``; others as a service that does not know the path."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        super().__init__("http://127.0.0.1:1", "key")
+        self._answers = answers
+
+    def get(self, path: str, **query: Any) -> Any:
+        if path not in self._answers:
+            raise ApiError(404, [])
+        return self._answers[path]
+
+
+def test_a_way_out_is_a_warning_and_its_smarthost_has_a_finding_of_its_own() -> None:
+    finding = {"check": "Smarthost a:25", "status": "problem", "detail": "535", "remedy": "check"}
+    api = LocalAnswers({DELIVERY: {"leaves_by": "a:25"}, f"{DELIVERY}/smarthost": finding})
+    first, second = checkup.check_delivery(api)
+    assert (first.status, first.detail) == (WARNING, "mail leaves this machine by a:25")
+    assert second._asdict() == finding
+
+
+def test_mail_that_stays_is_no_problem() -> None:
+    api = LocalAnswers({DELIVERY: {"leaves_by": None}, f"{DELIVERY}/smarthost": None})
+    (finding,) = checkup.check_delivery(api)
+    assert finding.status == OK
+
+
+def test_a_service_of_an_earlier_version_is_not_asked_how_mail_leaves() -> None:
+    assert list(checkup.check_delivery(LocalAnswers({}))) == []

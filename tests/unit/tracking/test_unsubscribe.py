@@ -16,7 +16,7 @@ ID = message().message_id
 @pytest.fixture
 def headers(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The headers of a message, by name."""
-    monkeypatch.setenv("PUBLIC_URL", "https://mail.example/")
+    monkeypatch.setenv("PUBLIC_URL", "https://mail.example")
     settings.cache_clear()
     return dict(unsubscribe.unsubscribe_headers(issuer(), ID, "bounces.example.test"))
 

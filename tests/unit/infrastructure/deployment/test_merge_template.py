@@ -82,11 +82,17 @@ def test_every_setting_of_a_function_is_in_its_environment() -> None:
     variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
     missing = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
     assert {name for name in missing if not name.startswith("relay_")} == {
+        "deliver",
         "delivery_container",
         "delivery_journal",
         "delivery_processes",
         "delivery_units",
         "max_body_bytes",
+        "ses_access_key_id",
+        "ses_endpoint",
+        "ses_region",
+        "ses_secret_access_key",
+        "ses_session_token",
     }
 
 

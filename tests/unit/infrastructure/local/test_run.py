@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,14 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         f"http://localhost:{config.api_port}/console/#key=the-key",
     ):
         assert part in text
+
+
+def test_the_announcement_says_by_what_mail_leaves(config: LocalConfig) -> None:
+    assert "leaves this machine" not in announcement(config)
+    environ = {**config.environ, "SMARTHOST": "mail.test:587", "DELIVER": "true"}
+    text = announcement(replace(config, environ=environ))
+    assert "\n  Mail leaves this machine by mail.test:587.\n" in text
+    assert "you@example.com" not in text
 
 
 def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:

@@ -239,15 +239,53 @@ def test_a_setting_that_cannot_work_is_refused_by_its_name(
 def test_a_smarthost_set_by_the_caller_requires_tls(
     environ: dict[str, str],
 ) -> None:
-    config = prepare({**environ, "SMARTHOST": "mail.example:587"})
+    config = prepare({**environ, "SMARTHOST": "mail.example:587", "DELIVER": "true"})
     os.close(config.lock)
     loaded = settings.load(config.child_environment())
     assert (loaded.smarthost, loaded.smarthost_tls) == ("mail.example:587", "required")
+    assert (config.way_out, config.notice) == ("mail.example:587", "")
+
+
+def test_a_smarthost_is_not_used_where_no_mail_may_leave(environ: dict[str, str]) -> None:
+    smarthost = {"SMARTHOST": "mail.example:587", "SMARTHOST_TLS": "required", "MX_PORT": "25"}
+    login = {"SMARTHOST_USERNAME": "u", "SMARTHOST_PASSWORD": "p"}
+    config = prepare({**environ, **smarthost, **login})
+    os.close(config.lock)
+    loaded = settings.load(config.child_environment())
+    assert (loaded.smarthost, loaded.mx_port) == (
+        f"127.0.0.1:{config.ports.sink}",
+        config.ports.sink,
+    )
+    assert (loaded.smarthost_tls, loaded.smarthost_username, loaded.deliver) == ("off", "", False)
+    assert config.way_out == ""
+    assert config.notice.endswith("are set, but no mail leaves this machine without --deliver")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"SMARTHOST_TLS": "none"}, "SMARTHOST_TLS='none' is not allowed: it must be required"),
+        ({"SMARTHOST_USERNAME": "u"}, "SMARTHOST_USERNAME is set without SMARTHOST_PASSWORD"),
+        ({"GEOIP_DATABASE": "/nowhere"}, "GEOIP_DATABASE='/nowhere' is not allowed"),
+    ],
+)
+def test_a_wrong_setting_is_refused_even_where_it_would_not_be_used(
+    environ: dict[str, str], changes: dict[str, str], text: str
+) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        prepare({**environ, **changes})
+    assert str(refusal.value).startswith(text)
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
     ("changes", "is_sink"),
-    [({}, True), ({"DNS_SERVERS": "192.0.2.53"}, False), ({"MX_PORT": "25"}, False)],
+    [
+        ({}, True),
+        ({"DNS_SERVERS": "192.0.2.53"}, True),
+        ({"DNS_SERVERS": "192.0.2.53", "DELIVER": "true"}, False),
+        ({"MX_PORT": "25", "DELIVER": "true"}, False),
+    ],
 )
 def test_mail_hosts_of_the_local_dns_are_the_sink(
     environ: dict[str, str], changes: dict[str, str], *, is_sink: bool
