@@ -25,6 +25,8 @@ OLDEST_PYTHON: Final = (3, 11)
 LEAST_DISK: Final = 500_000_000
 #: Seconds by which the clocks may differ
 MOST_SKEW: Final = 60.0
+#: The check whether a service answers at all
+SERVICE: Final = "Service"
 _SMTP_SECONDS = 10.0
 _MOST_GRANTS = 10
 _FORBIDDEN, _UNAUTHORIZED = 403, 401
@@ -120,9 +122,9 @@ def check_service(api: Api) -> Iterator[Finding]:
         date = api.date()
     except Unreachable as error:
         remedy = "check the address of the profile, the network, and that the service runs"
-        yield Finding("Service", PROBLEM, str(error), remedy)
+        yield Finding(SERVICE, PROBLEM, str(error), remedy)
         return
-    yield Finding("Service", OK, f"{api.url} answers")
+    yield Finding(SERVICE, OK, f"{api.url} answers")
     yield check_clock(date, (began + time.time()) / 2)
     try:
         key = api.get("/api-keys/current")

@@ -47,10 +47,14 @@ def find(data_dir: Path) -> LocalService | None:
     """Return the service that runs on a data directory."""
     try:
         address = json.loads((data_dir / ADDRESS_FILE).read_text())
-        os.kill(address.pop("pid"), 0)
+        pid = address.pop("pid")
+    except (OSError, ValueError, KeyError):
+        return None
+    try:
+        os.kill(pid, 0)
     except PermissionError:
         pass  # the process is another user's
-    except (OSError, ValueError, KeyError):
+    except OSError:
         return None
     return LocalService(**address)
 
@@ -59,12 +63,15 @@ def running_folder() -> Path:
     """Return the data directory of the running service that commands use.
 
     It is that of :func:`locations.data_dir`, if it was chosen or if its service runs, else that of
-    the only other service of this user. Raises :class:`SeveralServices` if there are several.
+    the only other service of this user, or of production on this machine. Raises
+    :class:`SeveralServices` if there are several.
     """
     folder = locations.data_dir()
     if os.environ.get("DATA_DIR") or find(folder):
         return folder
     others = listed()
+    if not others and find(locations.MACHINE_DATA):
+        return locations.MACHINE_DATA
     if len(others) > 1:
         raise SeveralServices(sorted(others))
     return next(iter(others), folder)

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import platformdirs
 
+#: The usual places of production on one machine
+MACHINE_DATA = Path("/var/lib/postfinch")
+MACHINE_CONFIG = Path("/etc/postfinch/postfinch.toml")
+
 _PACKAGE = Path(__file__).resolve().parent
 _VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 

@@ -104,14 +104,14 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
     """Read everything, make the data folder and take it; raises :class:`ConfigError`."""
     values = read(environ)
     machine, service = load(values)
-    require_different(_public_ports(machine))
+    require_different(public_ports(machine))
     data_dir = open_folder(machine.data_dir)
     lock = take(data_dir)
     try:
         leftovers.end(data_dir / _PIDS_FILE)
-        for name, port in _public_ports(machine).items():
+        for name, port in public_ports(machine).items():
             listening.require_bindable(name, machine.listen_address, port)
-        ports = choose_ports(data_dir, exclude=tuple(_public_ports(machine).values()))
+        ports = choose_ports(data_dir, exclude=tuple(public_ports(machine).values()))
         is_first_start = not (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
         values |= {"SECRET_KEY": values.get("SECRET_KEY") or _secret_key(data_dir)}
@@ -267,7 +267,8 @@ def _public_url(machine: MachineSettings, domain: str) -> str:
     return f"http://{domain}" + (f":{port}" if port != _USUAL_HTTP_PORT else "")
 
 
-def _public_ports(machine: MachineSettings) -> dict[str, int]:
+def public_ports(machine: MachineSettings) -> dict[str, int]:
+    """Return the ports that others reach, by their settings; 0 is none."""
     return {
         "HTTP_PORT": machine.http_port,
         **({} if machine.tls == OFF else {"HTTPS_PORT": machine.https_port}),

@@ -37,10 +37,11 @@ def require_bindable(name: str, address: str, port: int) -> None:
         with closing(bind(address, port)):
             return
     except OSError as error:
-        raise ConfigError(_refusal(name, address, port, error)) from None
+        raise ConfigError(refusal(name, address, port, error)) from None
 
 
-def _refusal(name: str, address: str, port: int, error: OSError) -> str:
+def refusal(name: str, address: str, port: int, error: OSError) -> str:
+    """Return why a port could not be bound, and after a semicolon what to do about it."""
     where = f"{name}={port}"
     if error.errno == errno.EACCES and port < _LOWEST_FREE_PORT:
         return (

@@ -25,6 +25,8 @@ from postfinch.commands import (
     profiles,
     run,
     send,
+    service,
+    setup,
     suppress,
     tail,
     templates,
@@ -45,6 +47,8 @@ app = typer.Typer(
 )
 app.command()(run.run)
 app.command()(operation.serve)
+app.command()(setup.setup)
+app.command()(service.service)
 app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)

@@ -27,6 +27,9 @@ PORTS = ("HTTP_PORT", "HTTPS_PORT", "SUBMISSION_PORT", "SUBMISSIONS_PORT", "INBO
 class Machine:
     """``postfinch serve`` on a data directory; the API is on HTTP in the clear (``TLS=off``)."""
 
+    #: A command that runs the command after it
+    wrapper: tuple[str, ...] = ()
+
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
         self.data_dir = folder / "data"
@@ -73,7 +76,7 @@ class Machine:
         """Start the service and wait until it is ready."""
         with self.output.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "postfinch", "serve"],
+                [*self.wrapper, sys.executable, "-m", "postfinch", "serve"],
                 cwd=ROOT,
                 env=self.environment(**environment),
                 stdout=log,

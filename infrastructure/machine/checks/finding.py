@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-OK, WARNING, PROBLEM = "ok", "warning", "problem"
+OK, WARNING, PROBLEM, SKIPPED = "ok", "warning", "problem", "skipped"
+#: The remedy of what the DNS did not answer
+NO_ANSWER = "call again; if it stays so, check the resolvers of this machine, or set DNS_SERVERS"
 
 
 class Finding(NamedTuple):

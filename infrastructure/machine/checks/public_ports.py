@@ -1,0 +1,49 @@
+"""Check that the service can have its public ports, or has them."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+from infrastructure.machine import configuration, listening
+from infrastructure.machine.checks.finding import OK, PROBLEM, Finding
+from infrastructure.machine.checks.installation import Installation
+
+_SECONDS = 2.0
+
+
+def check_ports(installation: Installation) -> Iterator[Finding]:
+    """Check each port of the settings; 0 is none."""
+    last_settings: dict[str, str] = {}
+    if installation.is_running:
+        with suppress(OSError):
+            last_settings = configuration.stored_settings(installation.data_dir)
+    for name, port in configuration.public_ports(installation.machine).items():
+        if port:
+            yield _check(installation, name, port, has_it=last_settings.get(name) == str(port))
+
+
+def _check(installation: Installation, name: str, port: int, *, has_it: bool) -> Finding:
+    check = f"Port {port}"
+    address = installation.machine.listen_address
+    try:
+        with closing(listening.bind(address, port)):
+            return Finding(check, OK, f"free ({name})")
+    except OSError as error:
+        refusal = listening.refusal(name, address, port, error)
+        if error.errno == errno.EADDRINUSE and has_it:
+            return Finding(check, OK, f"the service has it ({name})")
+        if error.errno == errno.EACCES and not _answers(installation.host, port):
+            text = f"free ({name}); the unit of `postfinch service` may bind it"
+            return Finding(check, OK, text)
+    what, _, remedy = refusal.partition("; ")
+    return Finding(check, PROBLEM, what, remedy)
+
+
+def _answers(host: str, port: int) -> bool:
+    with suppress(OSError):
+        socket.create_connection((host, port), _SECONDS).close()
+        return True
+    return False
