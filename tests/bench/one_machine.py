@@ -213,8 +213,8 @@ def _kill(machine: Machine, arrived: Arrived) -> None:
     duplicates = sum(counts[recipient] - 1 for recipient in recipients)
     most = len(_PROCESSES) + 1  # the container has two processes
     print(
-        f"killed             {', '.join(_PROCESSES)}: 0 of {len(recipients)} lost, {duplicates} sent "
-        f"twice [{verdict(duplicates <= most)}: {most}], the last one "
+        f"killed             {', '.join(_PROCESSES)}: 0 of {len(recipients)} lost, {duplicates} "
+        f"sent twice [{verdict(duplicates <= most)}: {most}], the last one "
         f"{time.perf_counter() - began:.0f} s after the last answer"
     )
 
