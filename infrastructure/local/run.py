@@ -251,7 +251,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             Runtime(config).start(supervisor)
         except StartFailed as failure:
-            print(f"postfinch: {failure}", file=sys.stderr)
+            if text := str(failure):
+                print(f"postfinch: {text}", file=sys.stderr)
             return 1
         except StopRequested:
             return 0

@@ -155,7 +155,8 @@ def main() -> int:
         try:
             Machine(config).start(supervisor)
         except StartFailed as failure:
-            _log.error("%s", failure)
+            if text := str(failure):
+                _log.error("%s", text)
             return 1
         except StopRequested:
             return 0

@@ -72,11 +72,15 @@ class Machine:
             check=False,
         )
 
-    def start(self, **environment: str) -> None:
-        """Start the service and wait until it is ready."""
+    def start(self, *, module: str = "postfinch", **environment: str) -> None:
+        """Start the service and wait until it is ready.
+
+        ``module`` may be the service's own, without the command, whose modules come first.
+        """
+        arguments = ["serve"] if module == "postfinch" else []
         with self.output.open("wb") as log:
             self.process = subprocess.Popen(
-                [*self.wrapper, sys.executable, "-m", "postfinch", "serve"],
+                [*self.wrapper, sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 env=self.environment(**environment),
                 stdout=log,

@@ -184,7 +184,10 @@ def main(arguments: list[str] | None = None) -> None:
         # uvloop halves the cost of a request
         uvloop.run(serve(options.port, options.data))
     except DamagedState as damage:
-        print(damage, file=sys.stderr, flush=True)
+        if logging.getLogger().handlers:
+            logging.getLogger(__name__).error("%s", damage)
+        else:
+            print(damage, file=sys.stderr, flush=True)
         status = REFUSED
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     # Do not wait for threads of MiniStack: all that they did is stored.

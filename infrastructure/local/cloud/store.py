@@ -84,6 +84,17 @@ class DamagedState(Exception):
         )
 
 
+class NewerState(DamagedState):
+    """The state was written by a newer version of the service."""
+
+    def __init__(self, path: Path) -> None:
+        Exception.__init__(
+            self,
+            f"{path} was written by a newer version of Postfinch, which this one cannot read. "
+            "Nothing was changed. Install that version again.",
+        )
+
+
 class CannotStore(Exception):
     """A change cannot be stored now; nothing of its transaction is."""
 
@@ -276,6 +287,8 @@ def check(path: Path) -> None:
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")
         )
+        if application == _APPLICATION and version > VERSION:
+            raise NewerState(path)
         if (application, version) != (_APPLICATION, VERSION):
             raise DamagedState(path, "is not a state of this version")
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_STEP)

@@ -269,7 +269,8 @@ def _is_ready(watched: _Watched) -> bool:
 def _end(child: Child, status: int) -> str:
     """Return why a process ended that should not have ended."""
     if status == notices.REFUSED:
-        return child.last_lines(1) or f"{child.process.name} cannot start and says why above"
+        # Without a file of its own it has said why to the user
+        return child.last_lines(1)
     return _last_words(child, f"ended with status {status}")
 
 

@@ -143,7 +143,7 @@ def be_of_another_program(path: Path) -> None:
 
 
 def be_of_another_version(path: Path) -> None:
-    change(path, f"PRAGMA user_version = {stores.VERSION + 1}")
+    change(path, f"PRAGMA user_version = {stores.VERSION - 1}")
 
 
 def be_no_database(path: Path) -> None:
@@ -163,6 +163,14 @@ def assert_is_one_helpful_line(damage: DamagedState, path: Path, finding: str) -
     assert finding in line
     # A log that stays beside a copy of the database alone would damage it
     assert f"Nothing was changed. Restore all of {path.parent} from a copy, or move it" in line
+
+
+def test_a_database_of_a_newer_version_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / stores.NAME
+    stores.create(path)
+    change(path, f"PRAGMA user_version = {stores.VERSION + 1}")
+    with pytest.raises(DamagedState, match="newer version .* Install that version again"):
+        stores.check(path)
 
 
 @pytest.mark.parametrize(
