@@ -32,7 +32,7 @@ from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine import config_file, listening, settings
 from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.edge.proxies import TrustedProxies
-from infrastructure.machine.settings import FILES, OFF, MachineSettings
+from infrastructure.machine.settings import FILES, MX, OFF, SMTP, MachineSettings
 from relay.tls import CertificateFiles, TlsContexts
 
 STAGE = "machine"
@@ -194,7 +194,7 @@ def _machine_values(machine: MachineSettings, values: Mapping[str, str]) -> dict
         # The certificate of a tracking domain comes after its verification
         "TRACKING_FETCH": "plain",
         "TRACKING_PORT": str(machine.http_port or _USUAL_HTTP_PORT),
-        "TRANSPORT": "smtp" if values.get("SMARTHOST") else "mx",
+        "TRANSPORT": SMTP if values.get("SMARTHOST") else MX,
         "DELIVERY": "container",
         # Held by a process that renews it all the time: a killed one's mail goes on soon
         "DELIVERY_LEASE": "60",

@@ -75,6 +75,13 @@ def test_doctor_knows_a_machine_without_its_environment_by_its_data(machine: Mac
     assert f"Address of {environment['SYSTEM_DOMAIN']}" in results
 
 
+def test_the_operator_manages_the_accounts_of_the_machine(machine: Machine) -> None:
+    result = machine.run("admin", "--local", "list-accounts")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("0\t")
+    assert machine.run("admin", "--local", "list-dead-letters").stdout == ""
+
+
 def test_a_stopped_service_is_a_problem(tmp_path: Path, place: Outside) -> None:
     machine = Machine(tmp_path, **place.environment(), POSTFINCH_CONFIG="/dev/null")
     code, results = findings(machine, "doctor")

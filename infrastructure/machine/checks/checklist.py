@@ -20,10 +20,10 @@ from infrastructure.machine.checks import (
 )
 from infrastructure.machine.checks.finding import NO_ANSWER, PROBLEM, SKIPPED, Finding
 from infrastructure.machine.checks.installation import Installation
+from infrastructure.machine.settings import SMTP
 
 Check = Callable[[], Finding | Iterable[Finding]]
 
-SMTP = "smtp"
 _MOST_THREADS = 16
 
 
