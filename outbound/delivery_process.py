@@ -52,10 +52,10 @@ def run(number: int, lifeline: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     allocator.keep_little()
     threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
+    threading.Thread(target=_keep_leases, daemon=True).start()
     consumers = _consumers(number)
     for consumer in consumers:
         consumer.start()
-    threading.Thread(target=_keep_leases, daemon=True).start()
     signal.sigwait(_STOPPING)
     shutdown.request()
     for consumer in consumers:

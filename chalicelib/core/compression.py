@@ -10,9 +10,11 @@ import sys
 import zlib
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 _LEVEL = 1
+# A file is compressed once and kept for long
+_FILE_LEVEL = 3
 _FRAME_START = b"\x28\xb5\x2f\xfd"
 
 
@@ -32,6 +34,33 @@ def decompress(data: bytes, dictionary: bytes | None = None) -> bytes:
     if dictionary:
         return zlib.decompressobj(zdict=dictionary).decompress(data)
     return zlib.decompress(data)
+
+
+def writer(file: BinaryIO) -> Any:
+    """Return a file that writes into ``file`` compressed, with a checksum of the data at the end.
+
+    Closing it leaves ``file`` open.
+    """
+    zstd = _zstd()
+    options = {
+        zstd.CompressionParameter.compression_level: _FILE_LEVEL,
+        zstd.CompressionParameter.checksum_flag: 1,
+    }
+    return zstd.ZstdFile(file, "wb", options=options)
+
+
+def reader(file: BinaryIO) -> Any:
+    """Return a file that reads what :func:`writer` wrote.
+
+    It raises EOFError where ``file`` ends too early, and :func:`error_type` where it is damaged.
+    """
+    return _zstd().ZstdFile(file, "rb")
+
+
+def error_type() -> type[Exception]:
+    """Return the type of the errors about damaged data."""
+    error: type[Exception] = _zstd().ZstdError
+    return error
 
 
 @cache

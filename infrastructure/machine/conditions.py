@@ -11,6 +11,7 @@ from pathlib import Path
 from infrastructure.local import figures
 from infrastructure.local.figures import DEAD
 from infrastructure.machine.alarms import Condition
+from infrastructure.machine.backup.status import backup_alarms
 from infrastructure.machine.certificates.status import (
     CertificateStatus,
     certificate_status,
@@ -35,6 +36,7 @@ def conditions(machine: MachineSettings) -> Iterator[Condition]:
     yield lambda now: disk(data_dir)
     yield lambda now: certificates(machine, now)
     yield Queues()
+    yield lambda now: backup_alarms(data_dir)
     yield Parts(Health(accepting() | working()))
 
 

@@ -19,6 +19,7 @@ from chalicelib.core import aws, clock
 from chalicelib.core.settings import settings
 from infrastructure.machine import settings as machine_settings
 from infrastructure.machine.alarms import Alarms
+from infrastructure.machine.backup.schedule import backup_schedules
 from infrastructure.machine.certificates.keeper import certificate_keeper
 from infrastructure.machine.conditions import conditions
 from infrastructure.machine.configuration import service_names
@@ -49,6 +50,7 @@ def chores(machine: MachineSettings) -> Iterator[Chore]:
             Path(machine.acme_ca) if machine.acme_ca else None,
         )
     yield Alarms(machine.admin_email, data_dir, list(conditions(machine)))
+    yield from backup_schedules(machine)
 
 
 def look_after(chore: Chore, stop: threading.Event, pause: float = _PAUSE_SECONDS) -> None:

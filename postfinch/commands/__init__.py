@@ -14,6 +14,7 @@ import typer
 
 from postfinch import __version__
 from postfinch.commands import (
+    backup,
     doctor,
     domains,
     import_account,
@@ -59,6 +60,8 @@ app.add_typer(templates.app, name="templates")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(import_account.app, name="import")
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(mcp.mcp)
 for tool in (operation.admin, operation.deploy):
     app.command(context_settings=operation.PASSED_THROUGH, add_help_option=False)(tool)

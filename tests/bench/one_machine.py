@@ -173,11 +173,11 @@ def _sustain(machine: Machine, arrived: Arrived, seconds: float) -> None:
     with _watching(machine) as watch:
         load.run(seconds)
         passed = time.perf_counter() - before[1]
-        left = sum((arrived() & Counter(load.accepted)).values()) - warm
+        count = sum((arrived() & Counter(load.accepted)).values()) - warm
     p99 = quantiles(load.seconds, n=100)[98] * 1000
     half = len(watch.queued) // 2
     first, second = mean(watch.queued[:half]), mean(watch.queued[half:])
-    rate = left / passed
+    rate = count / passed
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     signatures = rates({"rsa": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256())})["rsa"]
     print(
@@ -207,14 +207,14 @@ def _kill(machine: Machine, arrived: Arrived) -> None:
             process.kill()
     thread.join()
     began = time.perf_counter()
-    wanted = set(load.accepted)
-    eventually(lambda: wanted <= arrived().keys() or time.sleep(1), 900)
+    recipients = set(load.accepted)
+    eventually(lambda: recipients <= arrived().keys() or time.sleep(1), 900)
     counts = arrived()
-    duplicates = sum(counts[recipient] - 1 for recipient in wanted)
+    duplicates = sum(counts[recipient] - 1 for recipient in recipients)
     most = len(_PROCESSES) + 1  # the container has two processes
     print(
-        f"killed             {', '.join(_PROCESSES)}: 0 of {len(wanted)} lost, {duplicates} sent "
-        f"twice [{verdict(duplicates <= most)}: {most}], the last one "
+        f"killed             {', '.join(_PROCESSES)}: 0 of {len(recipients)} lost, {duplicates} "
+        f"sent twice [{verdict(duplicates <= most)}: {most}], the last one "
         f"{time.perf_counter() - began:.0f} s after the last answer"
     )
 

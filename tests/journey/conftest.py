@@ -26,3 +26,11 @@ def own_service(tmp_path: Path) -> Iterator[Service]:
     service = Service(tmp_path)
     yield service
     service.stop()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Service]:
+    """A service on another machine, whose data directory does not exist yet."""
+    service = Service(tmp_path / "elsewhere")
+    yield service
+    service.stop()

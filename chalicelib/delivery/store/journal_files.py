@@ -32,7 +32,8 @@ ROOM = 1024 * 1024
 messages that the workers of a machine send at a time."""
 
 _DAY = 86_400
-_OPEN, _COMPLETED = ".jsonl", ".finished"
+#: The endings of files: of a unit in work, and of one that is completed
+OPEN, COMPLETED = ".jsonl", ".finished"
 
 # When this process first met the files of completed units (``clock.monotonic``), by path
 _completed: dict[Path, float] = {}
@@ -60,8 +61,8 @@ def remove_stale(now: float) -> int:
     if not directory:
         return 0
     oldest = now - settings().retry_expiry - _DAY
-    stale = [path for path in Path(directory).glob(f"*{_OPEN}") if _changed_at(path) < oldest]
-    stale += _needless(Path(directory).glob(f"*{_COMPLETED}"))
+    stale = [path for path in Path(directory).glob(f"*{OPEN}") if _changed_at(path) < oldest]
+    stale += _needless(Path(directory).glob(f"*{COMPLETED}"))
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
@@ -92,7 +93,7 @@ def _changed_at(path: Path) -> float:
 def read_entries(directory: Path, unit: object) -> dict[int, Entry]:
     """Read the entries of a unit, of which another worker may be recording more."""
     entries: dict[int, Entry] = {}
-    for ending in (_OPEN, _COMPLETED):
+    for ending in (OPEN, COMPLETED):
         with suppress(FileNotFoundError):
             text = (directory / f"{unit}{ending}").read_bytes()
             entries |= _read_lines(text.rpartition(b"\n")[0])
@@ -113,8 +114,8 @@ class FileJournal:
     lasts = False
 
     def __init__(self, directory: Path, unit: object) -> None:
-        self._path = directory / f"{unit}{_OPEN}"
-        self._completed_path = directory / f"{unit}{_COMPLETED}"
+        self._path = directory / f"{unit}{OPEN}"
+        self._completed_path = directory / f"{unit}{COMPLETED}"
         self._file: int | None = None
         self._opening = threading.Lock()
         self._writing = threading.Lock()

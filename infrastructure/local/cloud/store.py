@@ -70,6 +70,8 @@ _FREE_PART = 0.25
 _PAGES_AT_ONCE = 256
 # Seconds between two lines for the user
 _QUIET = 60.0
+# Seconds that a statement waits for another connection
+_PATIENCE = 10
 
 
 class DamagedState(Exception):
@@ -182,11 +184,18 @@ class Store:
                 self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def shorten_log(self) -> None:
-        """Begin a log anew that commits kept growing while it was copied."""
+        """Begin a log anew that commits kept growing while it was copied.
+
+        It stays as it is while somebody else reads from it, such as a backup: nobody waits for it.
+        """
         if os.fstat(self._log).st_size > _LARGEST_LOG:
             with self.lock, suppress(sqlite3.OperationalError, CannotStore):
                 self.commit()
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                try:
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                finally:
+                    self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
     def has_much_free(self) -> bool:
         """Tell whether much of the file is free."""
@@ -283,7 +292,11 @@ def check(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=10
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=512,
+        timeout=_PATIENCE,
     )
     for pragma in ("synchronous = NORMAL", "wal_autocheckpoint = 0", "cache_size = -16000"):
         connection.execute(f"PRAGMA {pragma}")

@@ -11,6 +11,7 @@ import pytest
 from chalicelib.core.settings import Settings
 from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import merge_template
+from infrastructure.machine.settings import MachineSettings
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
@@ -39,6 +40,7 @@ FOREIGN = {
     "DOCKER_HOST",
     "API",
     "SUBACCOUNT",
+    "COPIES",
     "FILE",
     "FOLDER",
     "IMAGE",
@@ -71,6 +73,7 @@ def variable(parameter: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_variables_that_a_page_names_exist(page: Path) -> None:
     known_names = {setting.name.upper() for setting in fields(Settings)}
+    known_names |= {setting.name.upper() for setting in fields(MachineSettings)}
     known_names |= {variable(parameter) for parameter in MERGED["Parameters"]}
     code = re.findall(r"```.*?```|`[^`]+`", page.read_text(), re.DOTALL)
     names = {

@@ -6,6 +6,7 @@ import gc
 import random
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -378,3 +379,30 @@ def test_the_log_does_not_grow_without_bound_under_writes(
             shorten(store)
     assert 1_000_000 < largest < 3_000_000
     assert len(entries(store.path)) == 300
+
+
+def test_nobody_waits_for_a_reader_when_the_log_is_shortened(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "_LARGEST_LOG", 0)
+    monkeypatch.setattr(stores, "_PATIENCE", 3_600)
+    put(store, "before")
+    store.commit()
+    reader = sqlite3.connect(store.path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute(ENTRIES).fetchall() == [("before",)]
+    put(store, "meanwhile")
+    store.commit()
+    # The first call sets the patience with which the second one would wait for hours
+    store.shorten_log()
+    thread = threading.Thread(target=store.shorten_log, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert reader.execute(ENTRIES).fetchall() == [("before",)]
+    reader.close()
+    put(store, "after")
+    store.commit()
+    store.shorten_log()
+    assert size(Path(f"{store.path}-wal")) == 0
+    assert entries(store.path) == ["after", "before", "meanwhile"]
