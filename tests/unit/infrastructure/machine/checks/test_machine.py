@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from infrastructure.machine import alarms, configuration
+from infrastructure.machine.backup.status import BackupStatus, write_status
 from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.checks import (
     checklist,
@@ -193,6 +194,23 @@ def test_a_certificate_that_the_authority_has_not_issued_is_a_warning(install: I
     assert DOMAIN in finding.check
     (finding,) = running_service.check_certificates(install(TLS="off"))
     assert finding.status == OK
+
+
+def test_backups_that_fail_or_are_not_made_are_shown(install: Installing) -> None:
+    (finding,) = running_service.check_backups(install())
+    assert (finding.status, finding.detail) == (WARNING, "none are scheduled")
+    subject = install(BACKUP_DIR="/backups")
+    subject.data_dir.mkdir()
+    (finding,) = running_service.check_backups(subject)
+    assert (finding.status, finding.detail) == (WARNING, "there is none yet")
+    write_status(subject.data_dir, BackupStatus(success=NOW))
+    (finding,) = running_service.check_backups(subject)
+    assert finding.status == OK
+    failure = BackupStatus(success=NOW, failure=NOW, text="the disk is full", is_failing=True)
+    write_status(subject.data_dir, failure)
+    (finding,) = running_service.check_backups(subject)
+    assert finding.status == PROBLEM
+    assert finding.detail.startswith("the disk is full; the last one is of 2026-")
 
 
 def test_open_alarms_are_shown(install: Installing) -> None:
