@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ STAGE = "machine"
 SETTINGS_FILE = "settings.json"
 _API_KEY_FILE = "api_key"
 _PIDS_FILE = "processes.json"
+_TEMPORARY_FOLDER = "tmp"
 _LOOPBACK = "127.0.0.1"
 _USUAL_HTTPS_PORT = 443
 _USUAL_HTTP_PORT = 80
@@ -95,6 +97,8 @@ class MachineConfig:
             "DATA_DIR": str(self.data_dir),
             "LOCAL_DURABILITY": "answer",
             "PYTHONUNBUFFERED": "1",
+            # In a folder that all users share, another one could make what ours need
+            "TMPDIR": str(self.data_dir / _TEMPORARY_FOLDER),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), f"{_LOOPBACK},localhost"),
         }
@@ -111,6 +115,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
         leftovers.end(data_dir / _PIDS_FILE)
         for name, port in public_ports(machine).items():
             listening.require_bindable(name, machine.listen_address, port)
+        _make_empty(data_dir / _TEMPORARY_FOLDER)
         ports = choose_ports(data_dir, exclude=tuple(public_ports(machine).values()))
         is_first_start = not (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
@@ -276,6 +281,11 @@ def public_ports(machine: MachineSettings) -> dict[str, int]:
         "SUBMISSIONS_PORT": machine.submissions_port,
         "INBOUND_PORT": machine.inbound_port,
     }
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _port_text(port: int) -> str:

@@ -90,6 +90,16 @@ def test_a_stopped_service_is_a_problem(tmp_path: Path, place: Outside) -> None:
     assert not machine.data_dir.exists()
 
 
+def test_doctor_tries_the_smarthost_with_its_tls_setting(tmp_path: Path, place: Outside) -> None:
+    smarthost = f"127.0.0.1:{place.mail_port}"
+    machine = Machine(tmp_path, POSTFINCH_CONFIG="/dev/null", SMARTHOST=smarthost)
+    _, results = findings(machine, "doctor")
+    assert results[f"Smarthost {smarthost}"]["status"] == "problem"
+    assert "SMARTHOST_TLS" in results[f"Smarthost {smarthost}"]["remedy"]
+    _, results = findings(machine, "doctor", SMARTHOST_TLS="off")
+    assert results[f"Smarthost {smarthost}"]["status"] == "ok"
+
+
 def test_a_value_that_cannot_be_ends_setup_with_status_2(machine: Machine, config: str) -> None:
     result = machine.run("setup", "--yes", "--config", config, "--smarthost-tls", "none", TLS="no")
     assert result.returncode == 2

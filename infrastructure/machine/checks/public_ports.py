@@ -33,7 +33,7 @@ def _check(installation: Installation, name: str, port: int, *, has_it: bool) ->
             return Finding(check, OK, f"free ({name})")
     except OSError as error:
         refusal = listening.refusal(name, address, port, error)
-        if error.errno == errno.EADDRINUSE and has_it:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES) and has_it:
             return Finding(check, OK, f"the service has it ({name})")
         if error.errno == errno.EACCES and not _answers(installation.host, port):
             text = f"free ({name}); the unit of `postfinch service` may bind it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import resource
@@ -75,6 +76,22 @@ def test_a_port_that_the_service_has_itself_is_fine(
         fcntl.flock(lock, fcntl.LOCK_EX)
         (finding,) = public_ports.check_ports(subject)
     assert (finding.status, finding.detail) == (OK, "the service has it (HTTP_PORT)")
+
+
+def test_ports_that_only_the_unit_may_bind_are_free(
+    install: Installing, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(public_ports.listening, "bind", refuse)
+    subject = install(**on_port(listener))
+    (finding,) = public_ports.check_ports(subject)
+    assert finding.status == PROBLEM  # another program answers there
+    listener.close()
+    (finding,) = public_ports.check_ports(subject)
+    assert finding.status == OK
+    assert "postfinch service" in finding.detail
 
 
 def test_port_25_is_tried_at_the_mail_host_of_a_domain(
