@@ -78,6 +78,24 @@ def test_a_port_that_the_service_has_itself_is_fine(
     assert (finding.status, finding.detail) == (OK, "the service has it (HTTP_PORT)")
 
 
+def test_ports_that_are_the_default_are_known_as_those_of_the_service(
+    install: Installing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EADDRINUSE, "Address already in use")
+
+    monkeypatch.setattr(public_ports.listening, "bind", refuse)
+    subject = install()
+    subject.data_dir.mkdir()
+    with (subject.data_dir / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results = list(public_ports.check_ports(subject))
+    assert [finding.check for finding in results] == [
+        f"Port {port}" for port in (80, 443, 587, 465, 25)
+    ]
+    assert {finding.status for finding in results} == {OK}
+
+
 def test_ports_that_only_the_unit_may_bind_are_free(
     install: Installing, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
