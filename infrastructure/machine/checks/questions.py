@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import typer
 
 from infrastructure.local.supervisor.data_folder import ConfigError
-from infrastructure.machine.settings import DATA_DIR
+from infrastructure.machine.settings import DATA_DIR, MX, SMTP
 
-MX, SMTP, SES = "mx", "smtp", "ses"
 _OPTION_OF = {"system_domain": "--domain", "smarthost": "--smarthost"}
 _DOMAIN = "The service's own mail domain, such as mail.example.com"
 _ADMIN_EMAIL = "The administrator's address, for alarms and for the certificate authority"
 _TRANSPORT = "How mail leaves: mx (to mail hosts, port 25), smtp (by a smarthost) or ses"
 _SMARTHOST = "The smarthost, as host:port"
 _USERNAME = "User name at the smarthost (empty: no login)"
+_PASSWORD = "Password at the smarthost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +40,29 @@ class Answers:
         values |= self._missing(values, "admin_email", _ADMIN_EMAIL, default="")
         values |= self._transport(values)
         if self._known(values, "transport") == SMTP:
-            has_host = bool(self._known(values, "smarthost"))
             values |= self._missing(values, "smarthost", _SMARTHOST)
-            if not has_host:
-                values |= self._login(values)
+            values |= self._login(values)
         values |= self._missing(values, "data_dir", "Folder of all data", default=DATA_DIR)
         return {name: text for name, text in values.items() if text or name in self.present}
 
     def _transport(self, values: Mapping[str, str]) -> dict[str, str]:
         if "smarthost" in self.options and "transport" not in self.options:
             return {"transport": SMTP}
-        default = SMTP if self._known(values, "smarthost") else MX
+        if self.environ.get("SMARTHOST"):  # which the environment then implies
+            return {}
+        default = SMTP if values.get("smarthost") else MX
         return self._missing(values, "transport", _TRANSPORT, default=default)
 
     def _login(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Ask for the login at a new smarthost."""
-        if not self.can_ask or self._known(values, "smarthost_username"):
-            return {}
-        if not (name := _ask(_USERNAME, "")):
-            return {}
-        password = typer.prompt("Password at the smarthost", hide_input=True, err=True)
-        return {"smarthost_username": name, "smarthost_password": password}
+        """Ask for the login at a new smarthost, and for a password that is not known."""
+        login: dict[str, str] = {}
+        name = self._known(values, "smarthost_username")
+        is_new = values.get("smarthost") != self.present.get("smarthost")
+        if self.can_ask and is_new and not name and (name := _ask(_USERNAME, "")):
+            login["smarthost_username"] = name
+        if self.can_ask and name and not self._known(values, "smarthost_password"):
+            login["smarthost_password"] = typer.prompt(_PASSWORD, hide_input=True, err=True)
+        return login
 
     def _missing(
         self, values: Mapping[str, str], name: str, question: str, default: str | None = None

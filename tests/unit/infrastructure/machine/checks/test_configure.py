@@ -44,7 +44,7 @@ def test_a_smarthost_is_how_mail_leaves(path: Path) -> None:
 
 
 def test_what_is_there_and_was_not_asked_is_kept(path: Path) -> None:
-    present = {"system_domain": DOMAIN, "metrics_token": "secret", "transport": "ses"}
+    present = {"system_domain": DOMAIN, "log_level": "DEBUG", "transport": "ses"}
     config_file.write(path, present)
     assert configure.main(["--yes", "--admin-email=ann@acme.example"]) == 0
     values = config_file.read(path)
@@ -85,6 +85,10 @@ def test_what_the_environment_says_is_not_asked_and_not_written(
     monkeypatch.setenv("DATA_DIR", "/srv/mail")
     assert configure.main(["--yes"]) == 0
     assert config_file.read(path) == {"transport": "mx"}
+    monkeypatch.setenv("SMARTHOST", "relay.acme.example:587")
+    path.unlink()
+    assert configure.main(["--yes"]) == 0
+    assert not path.exists()  # there is nothing to write
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -118,7 +122,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
             "How mail leaves": "smtp",
             "The smarthost": "relay.acme.example",
             "User name": "acme",
-            "Password": "secret",
+            "Password": "secret",  # pragma: allowlist secret
         }
     )
     monkeypatch.setattr(questions.typer, "prompt", person)
@@ -133,7 +137,7 @@ def test_on_a_terminal_what_is_missing_is_asked(person: Person) -> None:
         "transport": "smtp",
         "smarthost": "relay.acme.example",
         "smarthost_username": "acme",
-        "smarthost_password": "secret",
+        "smarthost_password": "secret",  # pragma: allowlist secret
         "data_dir": DATA_DIR,
     }
     assert not any("administrator" in each for each in person.asked_names)
@@ -145,6 +149,14 @@ def test_what_is_configured_is_not_asked_again(person: Person) -> None:
     assert Answers({}, first, {}, can_ask=True).values() == first
     # An address was not given, and may be given now
     assert [each for each in person.asked_names if "administrator" not in each] == []
+
+
+def test_a_password_is_asked_for_a_user_name_of_the_command_line(person: Person) -> None:
+    present = {"system_domain": DOMAIN, "transport": "smtp", "smarthost": "relay.acme.example"}
+    options = {"smarthost_username": "acme"}
+    values = Answers(options, present, {}, can_ask=True).values()
+    assert values["smarthost_password"] == "secret"  # pragma: allowlist secret
+    assert "User name at the smarthost (empty: no login)" not in person.asked_names
 
 
 def test_leaving_the_questions_writes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
