@@ -1,0 +1,43 @@
+"""Add to the target's counters what the source has counted since the last copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from infrastructure.machine.moving.kinds import Item
+from infrastructure.machine.moving.merge import CounterChange
+from infrastructure.machine.moving.steps import Write
+
+#: Counters of metrics have the number of their last rollup. The target begins at 1.
+_NO_ROLLUP: Mapping[str, Item] = {"metrics": {"seq": {"N": "0"}}}
+
+
+def update_of(table: str, full_name: str, image: Item, change: CounterChange) -> Write:
+    """Return the write that makes a change to the target's item with the keys of ``image``."""
+    names: dict[str, str] = {}
+    values: Item = {}
+
+    def place(name: str, value: Item) -> tuple[str, str]:
+        number = len(names)
+        names[f"#a{number}"], values[f":a{number}"] = name, value
+        return f"#a{number}", f":a{number}"
+
+    sets = [f"{name} = {value}" for name, value in (place(*each) for each in change.sets.items())]
+    first = change.first | _NO_ROLLUP.get(table, {})
+    pairs = (place(*each) for each in first.items())
+    sets += [f"{name} = if_not_exists({name}, {value})" for name, value in pairs]
+    additions = [
+        " ".join(place(name, {"N": f"{number:f}"})) for name, number in change.additions.items()
+    ]
+    expression = "SET " + ", ".join(sets) if sets else ""
+    if additions:
+        expression += " ADD " + ", ".join(additions)
+    return {
+        "Update": {
+            "TableName": full_name,
+            "Key": {"pk": image["pk"], "sk": image["sk"]},
+            "UpdateExpression": expression.strip(),
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+        }
+    }
