@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving.checkpoint import Copy, Key
 from infrastructure.machine.moving.images import from_text, text_of
-from infrastructure.machine.moving.kinds import Item, Kind, Rule, is_expired, rule_of
+from infrastructure.machine.moving.kinds import Kind, Rule, is_expired, rule_of
 from infrastructure.machine.moving.sides import Sides, Tally
 
 #: Kinds whose items the checkpoint has as a whole
@@ -23,7 +24,7 @@ class Change:
     """An item that differs from its last copy ``earlier``; ``copy`` is what is to be noted."""
 
     rule: Rule
-    image: Item
+    image: Json
     copy: Copy
     earlier: Copy | None
 
@@ -33,12 +34,12 @@ class Change:
         return self.image["pk"]["S"], self.image["sk"]["S"]
 
     @property
-    def base(self) -> Item | None:
+    def base(self) -> Json | None:
         """The source's item at the last copy, for kinds whose items are kept as a whole."""
         return from_text(self.earlier.base) if self.earlier and self.earlier.base else None
 
 
-def changes_among(sides: Sides, table: str, items: Sequence[Item], tally: Tally) -> list[Change]:
+def changes_among(sides: Sides, table: str, items: Sequence[Json], tally: Tally) -> list[Change]:
     """Return the items that have changed; the keys of all others are noted as met."""
     now = time.time()
     current = [item for item in items if not is_expired(item, now)]

@@ -184,7 +184,7 @@ class Checkpoint:
             "(copies.pk, copies.sk))",
             (place, GONE),
         ).fetchall()
-        return [((pk, sk), written == number) for pk, sk, written in rows]
+        return [((pk, sk), last_write == number) for pk, sk, last_write in rows]
 
     def step(self) -> tuple[int, str] | None:
         """Return number and writes of the step that was begun and is not noted as made."""

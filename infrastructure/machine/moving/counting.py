@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from infrastructure.machine.moving.kinds import Item
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving.merge import CounterChange
-from infrastructure.machine.moving.steps import Write
 
 #: Counters of metrics have the number of their last rollup. The target begins at 1.
-_NO_ROLLUP: Mapping[str, Item] = {"metrics": {"seq": {"N": "0"}}}
+_NO_ROLLUP: Mapping[str, Json] = {"metrics": {"seq": {"N": "0"}}}
 
 
-def update_of(table: str, full_name: str, image: Item, change: CounterChange) -> Write:
+def update_of(table: str, full_name: str, image: Json, change: CounterChange) -> Json:
     """Return the write that makes a change to the target's item with the keys of ``image``."""
     names: dict[str, str] = {}
-    values: Item = {}
+    values: Json = {}
 
-    def place(name: str, value: Item) -> tuple[str, str]:
+    def place(name: str, value: Json) -> tuple[str, str]:
         number = len(names)
         names[f"#a{number}"], values[f":a{number}"] = name, value
         return f"#a{number}", f":a{number}"

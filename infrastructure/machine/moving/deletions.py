@@ -25,16 +25,16 @@ def delete_items(sides: Sides, table: str, tally: Tally) -> None:
 def _delete(sides: Sides, table: str, key: Key, copy: Copy) -> bool:
     """Delete one item; tell whether it is deleted now."""
     for _ in range(_ATTEMPTS):
-        stored = sides.target.get(table, *key)
-        if stored is None:
+        present = sides.target.get(table, *key)
+        if present is None:
             return False
-        kind = rule_of(table, stored).kind
-        image = sides.target_image(table, kind, stored)
+        kind = rule_of(table, present).kind
+        image = sides.target_image(table, kind, present)
         decision = merge.decide(
             kind, None, None, image, same=lambda image: sides.is_copy(image, copy)
         )
         if decision.action is not Action.DELETE:
             return False
-        if target_writes.delete(sides.target, table, stored):
+        if target_writes.delete(sides.target, table, present):
             return True
     return False

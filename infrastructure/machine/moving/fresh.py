@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.scope import SYSTEM_ACCOUNT
 from infrastructure.bootstrap import ACCOUNT_ID, DOMAIN
 from infrastructure.machine.moving import target_writes
 from infrastructure.machine.moving.checkpoint import Checkpoint
 from infrastructure.machine.moving.failures import MoveRefused
-from infrastructure.machine.moving.kinds import NOTES, TABLES, Item, Kind, rule_of
+from infrastructure.machine.moving.kinds import NOTES, TABLES, Kind, rule_of
 from infrastructure.machine.moving.object_copy import keys_of as object_keys
 from infrastructure.machine.moving.place import Place, key_of
 
@@ -71,7 +72,7 @@ def _require_own(target: Place, checkpoint: Checkpoint) -> None:
         raise MoveRefused(f"{target.name} has the data of another move (from {name})")
 
 
-def require_fresh(target: Place) -> list[Item]:
+def require_fresh(target: Place) -> list[Json]:
     """Return the items that a first start has made; raises :class:`MoveRefused` for any others."""
     items = _items(target, "config")
     others = [item for item in items if not _is_of_first_start(item)]
@@ -86,7 +87,7 @@ def require_fresh(target: Place) -> list[Item]:
     )
 
 
-def _items(place: Place, table: str) -> list[Item]:
+def _items(place: Place, table: str) -> list[Json]:
     return [
         item
         for page in place.pages(table)
@@ -95,7 +96,7 @@ def _items(place: Place, table: str) -> list[Item]:
     ]
 
 
-def _is_of_first_start(item: Item) -> bool:
+def _is_of_first_start(item: Json) -> bool:
     if not _FIRST_START.fullmatch(_name(item)):
         return False
     if item["sk"]["S"] == "domain":
@@ -104,7 +105,7 @@ def _is_of_first_start(item: Item) -> bool:
     return True
 
 
-def _to_remove(items: Iterable[Item], source: Place, target: Place) -> Iterator[Item]:
+def _to_remove(items: Iterable[Json], source: Place, target: Place) -> Iterator[Json]:
     """Yield what a first start has made but the service's own domain, if only the target has it.
 
     A service that makes what it lacks at each start makes that domain again.
@@ -124,7 +125,7 @@ def _to_remove(items: Iterable[Item], source: Place, target: Place) -> Iterator[
             yield item
 
 
-def _belongs_to(item: Item, domain: str) -> bool:
+def _belongs_to(item: Json, domain: str) -> bool:
     """Tell whether an item is a domain, its next check, or the claim on it or a name above it."""
     pk, sk = item["pk"]["S"], item["sk"]["S"]
     if pk == "due#sending-domains":
@@ -134,5 +135,5 @@ def _belongs_to(item: Item, domain: str) -> bool:
     return pk != name and (name == domain or is_above)
 
 
-def _name(item: Item) -> str:
+def _name(item: Json) -> str:
     return f"{item['pk']['S']}/{item['sk']['S']}"

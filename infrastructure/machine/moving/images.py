@@ -14,41 +14,42 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.sealing import Sealer
 from chalicelib.dkim import sealed_key
 from chalicelib.webhooks import credentials
 from chalicelib.webhooks.store import tokens
-from infrastructure.machine.moving.kinds import Item, Kind, without_place
+from infrastructure.machine.moving.kinds import Kind, without_place
 
 _Change = Callable[[bytes, str], bytes]
 
 
-def image_of(table: str, kind: Kind, item: Item, sealer: Sealer) -> Item:
+def image_of(table: str, kind: Kind, item: Json, sealer: Sealer) -> Json:
     """Return the image of a stored item; raises ``SealBroken`` if a secret has another key."""
     return _with_secrets(table, without_place(kind, item), sealer.open)
 
 
-def sealed(table: str, image: Item, sealer: Sealer) -> Item:
+def sealed(table: str, image: Json, sealer: Sealer) -> Json:
     """Return the item to store for an image."""
     return _with_secrets(table, image, sealer.seal)
 
 
-def digest_of(image: Item, key: bytes) -> bytes:
+def digest_of(image: Json, key: bytes) -> bytes:
     """Return 16 bytes by which images are compared; images hold secrets, so they need ``key``."""
     return hashlib.blake2b(text_of(image).encode(), key=key, digest_size=16).digest()
 
 
-def text_of(image: Item) -> str:
+def text_of(image: Json) -> str:
     """Return an image as JSON, the same text for equal images."""
     return json.dumps(_canonical_members(image), sort_keys=True, separators=(",", ":"))
 
 
-def from_text(text: str) -> Item:
+def from_text(text: str) -> Json:
     """Return the image that :func:`text_of` wrote."""
     return {name: _from_canonical(value) for name, value in json.loads(text).items()}
 
 
-def _with_secrets(table: str, item: Item, change: _Change) -> Item:
+def _with_secrets(table: str, item: Json, change: _Change) -> Json:
     """Return an item with each of its secrets changed."""
     result = dict(item)
     pk, sk = item["pk"]["S"], item["sk"]["S"]

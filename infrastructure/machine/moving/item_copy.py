@@ -13,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving import merge, target_writes
 from infrastructure.machine.moving.changes import Change, changes_among
 from infrastructure.machine.moving.checkpoint import GONE
 from infrastructure.machine.moving.counting import update_of
 from infrastructure.machine.moving.failures import MoveRefused
 from infrastructure.machine.moving.images import sealed
-from infrastructure.machine.moving.kinds import Item, Kind
+from infrastructure.machine.moving.kinds import Kind
 from infrastructure.machine.moving.merge import Action
 from infrastructure.machine.moving.place import CONNECTIONS
 from infrastructure.machine.moving.sides import Sides, Tally, in_batches
@@ -88,27 +89,27 @@ class ItemCopy:
         if change.earlier is None and target_writes.put(target, table, item, None):
             return Action.WRITE
         for _ in range(_ATTEMPTS):
-            stored = target.get(table, *change.key)
-            decision = self._decide(table, change, stored)
+            present = target.get(table, *change.key)
+            decision = self._decide(table, change, present)
             if decision.image is None:
                 return decision.action
             item = sealed(table, decision.image, self._sides.sealer)
-            if target_writes.put(target, table, item, stored):
+            if target_writes.put(target, table, item, present):
                 return Action.WRITE
         raise _restless(table, change)
 
     def _add_usage(self, table: str, change: Change) -> None:
         """Put the usage of an account, or the sum of what both sides have counted."""
         for _ in range(_ATTEMPTS):
-            stored = self._sides.target.get(table, *change.key)
-            image = self._decide(table, change, stored).image
-            if change.earlier is None and stored is None:
+            present = self._sides.target.get(table, *change.key)
+            image = self._decide(table, change, present).image
+            if change.earlier is None and present is None:
                 image = change.image
             writes = []
             if image is not None:
-                number = {"rollup": stored["rollup"]} if stored and "rollup" in stored else {}
+                number = {"rollup": present["rollup"]} if present and "rollup" in present else {}
                 put = {"TableName": self._sides.target.table(table), "Item": image | number}
-                writes = [{"Put": put | target_writes.unchanged(stored)}]
+                writes = [{"Put": put | target_writes.unchanged(present)}]
             try:
                 self._steps.make(table, writes, {change.key: change.copy})
             except StepRefused:
@@ -116,13 +117,13 @@ class ItemCopy:
             return
         raise _restless(table, change)
 
-    def _decide(self, table: str, change: Change, stored: Item | None) -> merge.Decision:
+    def _decide(self, table: str, change: Change, present: Json | None) -> merge.Decision:
         kind = change.rule.kind
         return merge.decide(
             kind,
             change.base,
             change.image,
-            self._sides.target_image(table, kind, stored) if stored else None,
+            self._sides.target_image(table, kind, present) if present else None,
             same=lambda image: self._sides.is_copy(image, change.earlier),
         )
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from chalicelib.core.json_types import Json
+
 #: The tables, in the order in which they are copied
 TABLES: Final = (
     "config",
@@ -32,9 +34,6 @@ TABLES: Final = (
 NOTES: Final = "move"
 #: Objects of queue messages: they belong to the queues, which the source empties itself
 QUEUE_OBJECTS: Final = "queue/"
-
-#: An item in the typed form of DynamoDB
-Item = dict[str, Any]
 
 
 class Kind(StrEnum):
@@ -117,7 +116,7 @@ def rule_of(table: str, item: Mapping[str, Any]) -> Rule:
     return rule
 
 
-def without_place(kind: Kind, item: Item) -> Item:
+def without_place(kind: Kind, item: Json) -> Json:
     """Return an item without what belongs to the place, as it is compared and counted."""
     dropped = _OF_THE_PLACE.get(kind)
     result = {name: value for name, value in item.items() if name != dropped}

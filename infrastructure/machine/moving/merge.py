@@ -13,8 +13,9 @@ from enum import Enum, auto
 
 from chalicelib.accounts.usage_window import UsageWindow
 from chalicelib.core.dynamo.codec import decode_item, encode_item
+from chalicelib.core.json_types import Json
 from chalicelib.recording.deduplication import DIGEST_BYTES
-from infrastructure.machine.moving.kinds import Item, Kind, Rule
+from infrastructure.machine.moving.kinds import Kind, Rule
 
 _KEYS = ("pk", "sk")
 
@@ -37,7 +38,7 @@ class Decision:
     """An action; ``image`` is what is written."""
 
     action: Action
-    image: Item | None = None
+    image: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class CounterChange:
     """
 
     additions: Mapping[str, Decimal] = field(default_factory=dict)
-    sets: Item = field(default_factory=dict)
-    first: Item = field(default_factory=dict)
+    sets: Json = field(default_factory=dict)
+    first: Json = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.additions or self.sets or self.first)
@@ -57,11 +58,11 @@ class CounterChange:
 
 def decide(
     kind: Kind,
-    base: Item | None,
-    source: Item | None,
-    target: Item | None,
+    base: Json | None,
+    source: Json | None,
+    target: Json | None,
     *,
-    same: Callable[[Item], bool],
+    same: Callable[[Json], bool],
 ) -> Decision:
     """Return what becomes of an item; ``None`` means that a side does not have it.
 
@@ -84,7 +85,7 @@ def decide(
     return Decision(Action.CONFLICT)
 
 
-def counter_change(rule: Rule, base: Item | None, source: Item) -> CounterChange:
+def counter_change(rule: Rule, base: Json | None, source: Json) -> CounterChange:
     """Return what the source has counted since the last copy, or at all if there was none."""
     earlier = base or {}
     numbers = {name for name in source | earlier if name not in _KEYS and rule.is_number(name)}
@@ -102,20 +103,20 @@ def counter_change(rule: Rule, base: Item | None, source: Item) -> CounterChange
     )
 
 
-def merged_record(source: Item, target: Item) -> Item:
+def merged_record(source: Json, target: Json) -> Json:
     """Return the target's record of recorded events with those of the source.
 
     Its version grows, so that a worker that has read it reads it again.
     """
-    known, more = target["known"]["B"], source["known"]["B"]
-    digests = _digests(known)
+    events, more = target["known"]["B"], source["known"]["B"]
+    digests = _digests(events)
     missing = [each for each in _digests(more) if each not in digests]
     version = {"N": str(int(target["version"]["N"]) + 1)}
     merged = source | target | {"version": version}
-    return merged | {"known": {"B": b"".join([*missing, known])}}
+    return merged | {"known": {"B": b"".join([*missing, events])}}
 
 
-def merged_usage(base: Item, source: Item, target: Item) -> Item:
+def merged_usage(base: Json, source: Json, target: Json) -> Json:
     """Return the target's usage with the recipients that the source has counted since ``base``."""
     earlier = _window(base)
     negative = UsageWindow(
@@ -126,16 +127,16 @@ def merged_usage(base: Item, source: Item, target: Item) -> Item:
     return target | encode_item({name: getattr(total, name) for name in fields})
 
 
-def _digests(known: bytes) -> dict[bytes, None]:
-    places = range(0, len(known), DIGEST_BYTES)
-    return dict.fromkeys(known[place : place + DIGEST_BYTES] for place in places)
+def _digests(digests: bytes) -> dict[bytes, None]:
+    places = range(0, len(digests), DIGEST_BYTES)
+    return dict.fromkeys(digests[place : place + DIGEST_BYTES] for place in places)
 
 
 def _number(item: Mapping[str, Mapping[str, str]], name: str) -> Decimal:
     return Decimal(item[name]["N"]) if name in item else Decimal(0)
 
 
-def _window(item: Item) -> UsageWindow:
+def _window(item: Json) -> UsageWindow:
     fields = decode_item(item)
     return UsageWindow(
         fields["hour"], fields["used"], tuple(fields["past"]), fields["earlier"], fields["last"]

@@ -59,16 +59,16 @@ class ObjectCopy:
         checkpoint, number = self._sides.checkpoint, self._sides.number
         copies = checkpoint.copies(OBJECTS, [(each.key, "") for each in entries])
         unchanged = [key for key, copy in copies.items() if (key[0], copy.digest) in _tags(entries)]
-        known = set(unchanged)
-        changes = [each for each in entries if (each.key, "") not in known]
+        same = set(unchanged)
+        changes = [each for each in entries if (each.key, "") not in same]
         tags = list(pool.map(lambda each: self._bring(each, copies.get((each.key, ""))), changes))
         pairs = zip(changes, tags, strict=True)
-        stored = {(each.key, ""): Copy(each.tag.encode(), None, tag) for each, tag in pairs if tag}
+        results = {(each.key, ""): Copy(each.tag.encode(), None, tag) for each, tag in pairs if tag}
         with checkpoint.transaction():
             checkpoint.meet(OBJECTS, unchanged, number)
-            checkpoint.store(OBJECTS, stored, number)
+            checkpoint.store(OBJECTS, results, number)
         tally.entries += len(entries)
-        tally.copies += sum(1 for copy in stored.values() if copy.at_target != GONE)
+        tally.copies += sum(1 for copy in results.values() if copy.at_target != GONE)
 
     def _bring(self, entry: _Entry, copy: Copy | None) -> str:
         """Put an object; return its tag at the target, empty if the source has it no more.

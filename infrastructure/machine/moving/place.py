@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from botocore.config import Config
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.sealing import Sealer
-from infrastructure.machine.moving.kinds import Item
 
 #: Requests to one side that are under way at a time
 CONNECTIONS: Final = 16
@@ -64,7 +64,7 @@ class Place(ABC):
         It may be called again, and changes nothing then.
         """
 
-    def pages(self, table: str, start: Item | None = None, **request: Any) -> Iterator[Page]:
+    def pages(self, table: str, start: Json | None = None, **request: Any) -> Iterator[Page]:
         """Yield the items of a table page by page, from behind the key ``start`` on."""
         while True:
             more = {"ExclusiveStartKey": start} if start else {}
@@ -76,23 +76,23 @@ class Place(ABC):
             if not start:
                 return
 
-    def get(self, table: str, pk: str, sk: str) -> Item | None:
+    def get(self, table: str, pk: str, sk: str) -> Json | None:
         """Return an item as it is now, or ``None``."""
         answer = self.dynamodb.get_item(
             TableName=self.table(table), Key=key_of(pk, sk), ConsistentRead=True
         )
-        item: Item | None = answer.get("Item")
+        item: Json | None = answer.get("Item")
         return item
 
 
 class Page:
     """Some items of a table, and where the next page begins (``None`` behind the last one)."""
 
-    def __init__(self, items: list[Item], end: Item | None) -> None:
+    def __init__(self, items: list[Json], end: Json | None) -> None:
         self.items = items
         self.end = end
 
 
-def key_of(pk: str, sk: str) -> Item:
+def key_of(pk: str, sk: str) -> Json:
     """Return a key in typed form."""
     return {"pk": {"S": pk}, "sk": {"S": sk}}

@@ -31,14 +31,14 @@ def preview(source: Place) -> Iterator[str]:
     """Yield what a move would take, without writing anything."""
     yield f"A move from {source.name} takes:"
     yield f"  {OBJECTS:<14}{len(keys_of(source)):>12,}"
-    waiting = places = 0
+    work_items = places = 0
     for table in TABLES:
         numbers = totals.count(source, table)
-        waiting += numbers[Kind.WORK]
+        work_items += numbers[Kind.WORK]
         places += numbers[Kind.PLACE]
         moving = sum(numbers.values()) - numbers[Kind.WORK] - numbers[Kind.PLACE]
         yield f"  {table:<14}{moving:>12,}"
-    yield f"  {'scheduled':<14}{waiting:>12,}   handed over by the last copy"
+    yield f"  {'scheduled':<14}{work_items:>12,}   handed over by the last copy"
     yield f"  {'not moved':<14}{places:>12,}   belongs to the place"
     yield from _queues(work.under_way(source))
 

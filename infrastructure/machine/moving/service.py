@@ -107,10 +107,10 @@ class _Progress:
         self._name = name
         self._tally = tally
         self._say = say
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
 
     def __call__(self, *, is_last: bool = False) -> None:
-        tally, seconds = self._tally, max(time.monotonic() - self._begun, 0.001)
+        tally, seconds = self._tally, max(time.monotonic() - self._start, 0.001)
         speed = f"{tally.entries / seconds:,.0f} a second"
         deletions = f", {tally.deletions:,} deleted" if tally.deletions else ""
         numbers = f"{tally.entries:,} read, {tally.copies:,} copied{deletions}, {speed}"

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.sealing import SealBroken, Sealer
 from infrastructure.machine.moving.checkpoint import Checkpoint, Copy
 from infrastructure.machine.moving.failures import MoveRefused
 from infrastructure.machine.moving.images import digest_of, image_of
-from infrastructure.machine.moving.kinds import Item, Kind
+from infrastructure.machine.moving.kinds import Kind
 from infrastructure.machine.moving.place import Place
 
 T = TypeVar("T")
@@ -40,19 +41,19 @@ class Sides:
         self._key = source.secret_key.encode()
         self._opener, self.sealer = source.sealer, target.sealer
 
-    def source_image(self, table: str, kind: Kind, item: Item) -> Item:
+    def source_image(self, table: str, kind: Kind, item: Json) -> Json:
         """Return the image of an item of the source; raises :class:`MoveRefused`."""
         return _image(table, kind, item, self._opener, self.source)
 
-    def target_image(self, table: str, kind: Kind, item: Item) -> Item:
+    def target_image(self, table: str, kind: Kind, item: Json) -> Json:
         """Return the image of an item of the target; raises :class:`MoveRefused`."""
         return _image(table, kind, item, self.sealer, self.target)
 
-    def digest(self, image: Item) -> bytes:
+    def digest(self, image: Json) -> bytes:
         """Return the digest of an image."""
         return digest_of(image, self._key)
 
-    def is_copy(self, image: Item, copy: Copy | None) -> bool:
+    def is_copy(self, image: Json, copy: Copy | None) -> bool:
         """Tell whether an image is as it was copied."""
         return copy is not None and self.digest(image) == copy.digest
 
@@ -63,7 +64,7 @@ def in_batches(entries: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield entries[start : start + size]
 
 
-def _image(table: str, kind: Kind, item: Item, sealer: Sealer, place: Place) -> Item:
+def _image(table: str, kind: Kind, item: Json, sealer: Sealer, place: Place) -> Json:
     try:
         return image_of(table, kind, item, sealer)
     except SealBroken as broken:

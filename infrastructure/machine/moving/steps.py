@@ -1,4 +1,4 @@
-"""Write to the target what must not be written twice, such as additions to counters.
+"""Json to the target what must not be written twice, such as additions to counters.
 
 A step is one transaction: its writes, and a mark of the step in the target's table ``config``. The
 checkpoint has the step before it is sent. After a kill it is sent again, and the mark tells whether
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving.checkpoint import Checkpoint, Copy, Key
 from infrastructure.machine.moving.images import from_text, text_of
 from infrastructure.machine.moving.kinds import NOTES
@@ -26,8 +27,6 @@ _LONGEST_PAUSE = 2.0
 #: Seconds after which the target may remove a mark
 _MARK_SECONDS = 30 * 86_400
 _BUSY = ("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
-
-Write = dict[str, Any]
 
 
 class StepRefused(Exception):
@@ -58,7 +57,7 @@ class Steps:
                 self._checkpoint.end_step(number)
 
     def make(
-        self, place: str, writes: Sequence[Write], copies: Mapping[Key, Copy], *, note: str = ""
+        self, place: str, writes: Sequence[Json], copies: Mapping[Key, Copy], *, note: str = ""
     ) -> None:
         """Make writes once, and note what they copied of a table; raises :class:`StepRefused`.
 
@@ -80,7 +79,7 @@ class Steps:
     def _send(
         self,
         number: int,
-        writes: Sequence[Write],
+        writes: Sequence[Json],
         place: str,
         copies: Mapping[Key, Copy],
         note: str,
@@ -94,7 +93,7 @@ class Steps:
             self._checkpoint.end_step(number)
 
 
-def _transact(target: Place, mark: str, writes: Sequence[Write]) -> None:
+def _transact(target: Place, mark: str, writes: Sequence[Json]) -> None:
     """Send a transaction unless its mark is there; raises :class:`StepRefused`."""
     item = {
         "pk": {"S": NOTES},
@@ -137,15 +136,15 @@ def _reasons(error: ClientError) -> list[dict[str, str]]:
 _ITEMS: Final = ("Item", "Key", "ExpressionAttributeValues")
 
 
-def _write_text(write: Write) -> Write:
+def _write_text(write: Json) -> Json:
     return _with_items(write, text_of)
 
 
-def _write_from(write: Write) -> Write:
+def _write_from(write: Json) -> Json:
     return _with_items(write, from_text)
 
 
-def _with_items(write: Write, change: Callable[[Any], Any]) -> Write:
+def _with_items(write: Json, change: Callable[[Any], Any]) -> Json:
     ((action, arguments),) = write.items()
     return {
         action: {

@@ -6,18 +6,18 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from infrastructure.machine.moving.kinds import Item
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving.place import Place, key_of
 
 
-def put(place: Place, table: str, item: Item, seen: Item | None) -> bool:
+def put(place: Place, table: str, item: Json, seen: Json | None) -> bool:
     """Put an item unless the one that was ``seen`` at its key has changed; tell whether it is."""
     return _happened(
         place.dynamodb.put_item, TableName=place.table(table), Item=item, **unchanged(seen)
     )
 
 
-def delete(place: Place, table: str, seen: Item) -> bool:
+def delete(place: Place, table: str, seen: Json) -> bool:
     """Delete an item unless it has changed since it was seen; tell whether it is deleted."""
     key = key_of(seen["pk"]["S"], seen["sk"]["S"])
     return _happened(
@@ -25,7 +25,7 @@ def delete(place: Place, table: str, seen: Item) -> bool:
     )
 
 
-def unchanged(seen: Item | None) -> dict[str, Any]:
+def unchanged(seen: Json | None) -> dict[str, Any]:
     """Return the condition that an item is as it was seen, or that there is none."""
     if seen is None:
         return {"ConditionExpression": "attribute_not_exists(pk)"}
@@ -39,7 +39,7 @@ def unchanged(seen: Item | None) -> dict[str, Any]:
     }
 
 
-def raise_to(place: Place, table: str, item: Item, attribute: str) -> None:
+def raise_to(place: Place, table: str, item: Json, attribute: str) -> None:
     """Let an item have this number, unless the one there has a higher one."""
     _happened(
         place.dynamodb.update_item,
@@ -52,7 +52,7 @@ def raise_to(place: Place, table: str, item: Item, attribute: str) -> None:
     )
 
 
-def add_members(place: Place, table: str, item: Item) -> None:
+def add_members(place: Place, table: str, item: Json) -> None:
     """Add the members of each set of an item to the target's; set its other attributes."""
     names = sorted(set(item) - {"pk", "sk"})
     sets = [name for name in names if "SS" in item[name]]

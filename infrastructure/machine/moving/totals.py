@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving.changes import APART
 from infrastructure.machine.moving.checkpoint import Key
-from infrastructure.machine.moving.kinds import TABLES, Item, Kind, is_expired, rule_of
+from infrastructure.machine.moving.kinds import TABLES, Kind, is_expired, rule_of
 from infrastructure.machine.moving.object_copy import OBJECTS, keys_of
 from infrastructure.machine.moving.place import Place
 from infrastructure.machine.moving.sides import Sides
@@ -104,7 +105,7 @@ def _keys(place: Place, name: str) -> Iterator[Key]:
             yield item["pk"]["S"], item["sk"]["S"]
 
 
-def _current(place: Place, table: str) -> Iterator[Item]:
+def _current(place: Place, table: str) -> Iterator[Json]:
     now = time.time()
     for page in place.pages(table, None, **_PROJECTION):
         yield from (item for item in page.items if not is_expired(item, now))

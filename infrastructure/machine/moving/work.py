@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from chalicelib.core.json_types import Json
 from infrastructure.machine.moving import target_writes
 from infrastructure.machine.moving.images import sealed
-from infrastructure.machine.moving.kinds import TABLES, Item, Kind, rule_of
+from infrastructure.machine.moving.kinds import TABLES, Kind, rule_of
 from infrastructure.machine.moving.place import Place
 from infrastructure.machine.moving.sides import Sides
 from infrastructure.machine.moving.steps import StepRefused, Steps
@@ -43,7 +44,7 @@ def under_way(place: Place) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number}
 
 
-def scheduled(place: Place) -> Iterator[tuple[str, Item]]:
+def scheduled(place: Place) -> Iterator[tuple[str, Json]]:
     """Yield the scheduled work of a side, each piece with its table."""
     for table in TABLES:
         for page in place.pages(table):
