@@ -8,8 +8,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.sealing import Sealer, key_of
-from infrastructure.deployment.stack import Stack
+from infrastructure.deployment.stack import CAPABILITIES, ProvisionFailed, Stack
 from infrastructure.machine.moving.failures import MoveRefused
 from infrastructure.machine.moving.place import CLIENT_OPTIONS, Place
 
@@ -25,7 +26,8 @@ class Stage(Place):
     makes_first_start = False
 
     def __init__(self, stage: str, clients: Clients, *, is_idle: bool = False) -> None:
-        outputs = Stack(clients("cloudformation"), f"postfinch-{stage}").outputs()
+        self._stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
+        outputs = self._stack.outputs()
         if "SecretKeyArn" not in outputs:
             raise MoveRefused(f"there is no stage {stage}: deploy it with `postfinch deploy`")
         self.name = f"the stage {stage}"
@@ -52,35 +54,32 @@ class Stage(Place):
     def adopt(self, source: Place) -> None:
         """Let the secret of the stage, and each function, have the source's ``SECRET_KEY``.
 
-        The stack refers to the secret, so later deployments take the same value. CloudFormation
-        would not see that the secret has changed: the functions get it here.
+        The stack names the version of the secret, so that CloudFormation gives it to the functions
+        now and keeps it in later deployments.
         """
         key = source.secret_key
         key_of(key)
-        if self.secret_key != key:
-            self._clients("secretsmanager").put_secret_value(
+        version = self._store(key)
+        parameters = self._stack.parameters()
+        if "SecretVersion" not in parameters:
+            raise MoveRefused(f"deploy {self.name} again first: its stack is of an earlier version")
+        if parameters["SecretVersion"] == version:
+            return
+        template: Json = {"UsePreviousTemplate": True, "Capabilities": CAPABILITIES}
+        try:
+            self._stack.apply(template, {"SecretVersion": version}, keep=parameters)
+        except ProvisionFailed as failure:
+            raise MoveRefused(f"{self.name} cannot take the SECRET_KEY: {failure}") from None
+
+    def _store(self, key: str) -> str:
+        """Store ``SECRET_KEY`` unless it is stored; return the version of the secret."""
+        manager = self._clients("secretsmanager")
+        secret = manager.get_secret_value(SecretId=self._secret_arn)
+        if secret["SecretString"] + _PADDING != key:
+            secret = manager.put_secret_value(
                 SecretId=self._secret_arn, SecretString=key.removesuffix(_PADDING)
             )
-        functions = self._clients("lambda")
-        for name in self._functions():
-            environment = functions.get_function_configuration(FunctionName=name)["Environment"]
-            if environment["Variables"].get("SECRET_KEY", key) == key:
-                continue
-            variables = environment["Variables"] | {"SECRET_KEY": key}
-            functions.update_function_configuration(
-                FunctionName=name, Environment={"Variables": variables}
-            )
-            functions.get_waiter("function_updated_v2").wait(FunctionName=name)
-
-    def _functions(self) -> list[str]:
-        """Return the names of the stage's functions."""
-        pages = self._clients("cloudformation").get_paginator("list_stack_resources")
-        return [
-            resource["PhysicalResourceId"]
-            for page in pages.paginate(StackName=f"postfinch-{self.stage}")
-            for resource in page["StackResourceSummaries"]
-            if resource["ResourceType"] == "AWS::Lambda::Function"
-        ]
+        return str(secret["VersionId"])
 
 
 def opened(
