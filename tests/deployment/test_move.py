@@ -160,11 +160,12 @@ def move(stage: Stage, data_dir: Path, direction: str, *options: str) -> str:
     """Run the command, which must end well; return what it says."""
     url = stage.deployment.cloud.url
     other = json.dumps({"name": "green", "stage": "green", "endpoint_url": url})
+    environment = {name: text for name, text in os.environ.items() if name != "SECRET_KEY"}
     arguments = ["--data-dir", str(data_dir), "--direction", direction, "--other", other, *options]
     result = subprocess.run(
         [sys.executable, "-m", "infrastructure.machine.moving", *arguments],
         cwd=ROOT,
-        env={**os.environ, **aws_environment(url, "test")},
+        env=environment | aws_environment(url, "test"),
         capture_output=True,
         text=True,
     )

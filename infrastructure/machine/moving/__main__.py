@@ -82,7 +82,8 @@ def _move(options: argparse.Namespace, profile: dict[str, str], stack: ExitStack
 
 def _source(options: argparse.Namespace, profile: dict[str, str]) -> AbstractContextManager[Place]:
     if options.direction == _TO:
-        return folder.opened(options.data_dir)
+        # As the service reads it: the environment comes before the folder
+        return folder.opened(options.data_dir, secret_key=os.environ.get("SECRET_KEY", ""))
     return _other(profile, is_target=False, is_idle=options.last)
 
 

@@ -49,11 +49,16 @@ _PATIENCE = 60.0
 
 
 class Folder(Place):
-    """The service of a data folder; its cloud is at ``url``."""
+    """The service of a data folder; its cloud is at ``url``, whose requests ``secret`` signs.
+
+    ``secret_key`` is the service's ``SECRET_KEY`` if it is not the one that is kept in the folder.
+    """
 
     makes_first_start = True
 
-    def __init__(self, data_dir: Path, url: str, secret: str, *, is_idle: bool) -> None:
+    def __init__(
+        self, data_dir: Path, url: str, secret: str, *, is_idle: bool, secret_key: str = ""
+    ) -> None:
         session: Any = boto3.session.Session(
             aws_access_key_id=ACCESS_KEY_ID,
             aws_secret_access_key=secret,
@@ -68,11 +73,12 @@ class Folder(Place):
             for service in ("dynamodb", "s3", "sqs")
         )
         self._data_dir = data_dir
+        self._secret_key = secret_key
 
     @property
     def secret_key(self) -> str:
-        """``SECRET_KEY`` of the folder."""
-        return stored_secret_key(self._data_dir / _SECRET)
+        """``SECRET_KEY`` of the service."""
+        return self._secret_key or stored_secret_key(self._data_dir / _SECRET)
 
     @property
     def sealer(self) -> Sealer:
@@ -109,7 +115,7 @@ def has_data(text: str) -> bool:
 
 
 @contextmanager
-def opened(text: str, *, as_target: bool = False) -> Iterator[Folder]:
+def opened(text: str, *, as_target: bool = False, secret_key: str = "") -> Iterator[Folder]:
     """Open a data folder; a target is made if need be. Raises :class:`MoveRefused`."""
     path = Path(text).expanduser().resolve()
     if not as_target and not has_data(text):
@@ -118,22 +124,23 @@ def opened(text: str, *, as_target: bool = False) -> Iterator[Folder]:
         data_dir = open_folder(str(path))
         lock = take(data_dir)
     except ConfigError:
-        yield _of_running(path)
+        yield _of_running(path, secret_key)
         return
     try:
         secret = draw_secret(data_dir)
         with _cloud(data_dir, secret) as url:
             if as_target:
                 _provide_tables({**os.environ, **aws_environment(url, secret)})
-            yield Folder(data_dir, url, secret, is_idle=True)
+            yield Folder(data_dir, url, secret, is_idle=True, secret_key=secret_key)
     finally:
         os.close(lock)
 
 
-def _of_running(data_dir: Path) -> Folder:
+def _of_running(data_dir: Path, secret_key: str) -> Folder:
     try:
         ports = InternalPorts.of_running(data_dir)
-        return Folder(data_dir, ports.cloud_url, read_secret(data_dir), is_idle=False)
+        secret = read_secret(data_dir)
+        return Folder(data_dir, ports.cloud_url, secret, is_idle=False, secret_key=secret_key)
     except (NotRunning, OSError):
         raise MoveRefused(
             f"{data_dir} cannot be used: another process has it, or it is not yours"

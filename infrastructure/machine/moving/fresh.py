@@ -49,11 +49,11 @@ def begin(source: Place, target: Place, checkpoint: Checkpoint) -> None:
     }
     target_writes.put(target, "config", note, None)
     _require_own(target, checkpoint)
+    target.adopt(source)
     for item in _to_remove(items, source, target):
         target.dynamodb.delete_item(
             TableName=target.table("config"), Key={"pk": item["pk"], "sk": item["sk"]}
         )
-    target.adopt(source)
     checkpoint.set_note(_CLEARED, "yes")
 
 

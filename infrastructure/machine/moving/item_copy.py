@@ -19,6 +19,7 @@ from infrastructure.machine.moving.changes import Change, changes_among
 from infrastructure.machine.moving.checkpoint import GONE
 from infrastructure.machine.moving.counting import update_of
 from infrastructure.machine.moving.failures import MoveRefused
+from infrastructure.machine.moving.first_copy import write_absent
 from infrastructure.machine.moving.images import sealed
 from infrastructure.machine.moving.kinds import Kind
 from infrastructure.machine.moving.merge import Action
@@ -58,22 +59,27 @@ class ItemCopy:
         self, table: str, changes: Sequence[Change], tally: Tally, pool: ThreadPoolExecutor
     ) -> None:
         others = [change for change in changes if change.rule.kind not in _IN_STEPS]
-        actions = list(pool.map(lambda change: self._write(table, change), others))
-        copies = {
-            change.key: replace(change.copy, at_target=GONE if action is Action.GONE else "")
-            for change, action in zip(others, actions, strict=True)
+        remaining = write_absent(self._sides, table, others, pool)
+        results = pool.map(lambda change: self._write(table, change), remaining)
+        actions = dict(zip((change.key for change in remaining), results, strict=True))
+        copies = {change.key: change.copy for change in others}
+        copies |= {
+            key: replace(copies[key], at_target=GONE)
+            for key, action in actions.items()
+            if action is Action.GONE
         }
         with self._sides.checkpoint.transaction():
             self._sides.checkpoint.store(table, copies, self._sides.number)
-        for change, action in zip(others, actions, strict=True):
+        for key, action in actions.items():
             if action is Action.CONFLICT:
-                tally.conflicts.append(f"{table}: {' / '.join(change.key)}")
+                tally.conflicts.append(f"{table}: {' / '.join(key)}")
         counters = [change for change in changes if change.rule.kind is Kind.COUNTER]
         self._count(table, counters)
         for change in changes:
             if change.rule.kind is Kind.USAGE:
                 self._add_usage(table, change)
-        tally.copies += len(changes) - len(others) + actions.count(Action.WRITE)
+        writes = sum(1 for action in actions.values() if action is Action.WRITE)
+        tally.copies += len(changes) - len(remaining) + writes
 
     def _write(self, table: str, change: Change) -> Action:
         """Bring an item to the target that need not be written in a step."""
