@@ -59,10 +59,10 @@ class Stage(Place):
         """
         key = source.secret_key
         key_of(key)
-        version = self._store(key)
         parameters = self._stack.parameters()
         if "SecretVersion" not in parameters:
             raise MoveRefused(f"deploy {self.name} again first: its stack is of an earlier version")
+        version = self._store(key)
         if parameters["SecretVersion"] == version:
             return
         template: Json = {"UsePreviousTemplate": True, "Capabilities": CAPABILITIES}
