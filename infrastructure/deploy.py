@@ -33,15 +33,12 @@ from chalicelib.core.settings import Settings, load, read_each
 from infrastructure.deployment import first_key
 from infrastructure.deployment.artifacts import upload
 from infrastructure.deployment.setting_parameters import is_secret, parameter_of, parameter_settings
-from infrastructure.deployment.stack import ProvisionFailed, Stack
+from infrastructure.deployment.stack import CAPABILITIES, ProvisionFailed, Stack
 from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
 from infrastructure.provision import complete_tables
 
 Clients = Callable[[str], Any]
 Outputs = Mapping[str, str]
-
-# SAM's resources are expanded, and each function gets a role.
-_CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM"]
 
 _NO_SMARTHOST = """\
 This stage cannot send, because it has no smarthost. Set yours and deploy again:
@@ -95,7 +92,7 @@ def deploy(
     ``cloud`` is the address of a cloud that is not AWS. ``api_key`` is stored as a key of the first
     account; without one, the first deployment makes one. Raises :class:`ProvisionFailed`.
     """
-    source = {"TemplateURL": upload(package, clients), "Capabilities": _CAPABILITIES}
+    source = {"TemplateURL": upload(package, clients), "Capabilities": CAPABILITIES}
     names = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
     stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
     parameters = {**parameters, "Stage": stage}

@@ -15,16 +15,39 @@ from postfinch import local_service, locations
 from postfinch.local_service import SeveralServices
 
 LOCAL = "local"
+_PLACE = ("stage", "aws_profile", "region", "endpoint_url", "data_dir")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A service and the key to use there."""
+    """A service and the key to use there; some commands need other things than these.
+
+    ``postfinch move`` needs the name of a deployed ``stage``, with a profile of the AWS
+    configuration, a region and the address of an emulator if they are not those of the AWS
+    variables; or else the ``data_dir`` of a service on one machine.
+    """
 
     name: str
-    url: str
-    key: str
+    url: str = ""
+    key: str = ""
     subaccount: int | None = None
+    stage: str = ""
+    aws_profile: str = ""
+    region: str = ""
+    endpoint_url: str = ""
+    data_dir: str = ""
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What ``postfinch move`` needs, with the profile's name; raises :class:`NoProfile`."""
+        if bool(self.stage) == bool(self.data_dir):
+            raise NoProfile(
+                f"the profile {self.name!r} does not say where its data is: add it again with "
+                f"`postfinch profiles add {self.name} --stage STAGE`, or `--data-dir FOLDER` for "
+                "one machine"
+            )
+        texts = {name: getattr(self, name) for name in ("name", *_PLACE)}
+        return {name: text for name, text in texts.items() if text}
 
 
 class NoProfile(Exception):
@@ -43,14 +66,22 @@ def choose(name: str | None) -> Profile:
             "environment", environ["POSTFINCH_URL"], environ.get("POSTFINCH_API_KEY", "")
         )
     name = name or environ.get("POSTFINCH_PROFILE") or LOCAL
+    if name == LOCAL and LOCAL not in read(locations.profiles_file()):
+        return _local()
+    profile = stored(name)
+    if not profile.url:
+        raise NoProfile(f"the profile {name!r} has no address: add it again with --url and --key")
+    return profile
+
+
+def stored(name: str) -> Profile:
+    """Return the profile with this name from the file; raises :class:`NoProfile`."""
     profiles = read(locations.profiles_file())
-    if name in profiles:
-        return profiles[name]
-    if name != LOCAL:
+    if name not in profiles:
         raise NoProfile(
             f"there is no profile {name!r}: add it with `postfinch profiles add {name}`"
         )
-    return _local()
+    return profiles[name]
 
 
 def read(path: Path) -> dict[str, Profile]:
@@ -71,8 +102,10 @@ def write(path: Path, profiles: dict[str, Profile]) -> None:
     """Replace the profiles of a file."""
     lines: list[str] = []
     for profile in profiles.values():
-        lines += [f"[{_quoted(profile.name)}]", f"url = {_quoted(profile.url)}"]
-        lines += [f"key = {_quoted(profile.key)}"]
+        lines.append(f"[{_quoted(profile.name)}]")
+        for name in ("url", "key", *_PLACE):
+            if text := getattr(profile, name):
+                lines.append(f"{name} = {_quoted(text)}")
         if profile.subaccount is not None:
             lines.append(f"subaccount = {profile.subaccount}")
         lines.append("")

@@ -18,14 +18,15 @@ def sealed_key(
     pair: KeyPair, selector: str, signing_domain: str, headers: str = DEFAULT_SIGNED_HEADERS
 ) -> DkimKey:
     """Return the key to store."""
-    sealed_private = sealing.seal(pair.private_pem.encode(), _context(signing_domain))
+    sealed_private = sealing.seal(pair.private_pem.encode(), context_of(signing_domain))
     return DkimKey(selector, signing_domain, pair.public_b64, sealed_private, headers)
 
 
 def private_half(key: DkimKey) -> str:
     """Return the private half as it was sealed, in PEM or base64."""
-    return sealing.open_sealed(key.sealed_private, _context(key.signing_domain)).decode()
+    return sealing.open_sealed(key.sealed_private, context_of(key.signing_domain)).decode()
 
 
-def _context(signing_domain: str) -> str:
+def context_of(signing_domain: str) -> str:
+    """Return what the sealed key of a signing domain is bound to."""
     return f"dkim/{signing_domain}"

@@ -39,16 +39,17 @@ class Credentials:
 def seal(credentials: Credentials, webhook_id: str) -> bytes:
     """Return the credentials sealed for this webhook."""
     text = json.dumps(asdict(credentials), separators=(",", ":"))
-    return sealing.seal(text.encode(), _context(webhook_id))
+    return sealing.seal(text.encode(), context_of(webhook_id))
 
 
 @lru_cache(maxsize=1024)
 def open_sealed(sealed: bytes, webhook_id: str) -> Credentials:
     """Return the credentials that :func:`seal` sealed."""
-    fields = json.loads(sealing.open_sealed(sealed, _context(webhook_id)))
+    fields = json.loads(sealing.open_sealed(sealed, context_of(webhook_id)))
     signing = tuple(SigningSecret(**secret) for secret in fields.pop("signing"))
     return Credentials(**fields, signing=signing)
 
 
-def _context(webhook_id: str) -> str:
+def context_of(webhook_id: str) -> str:
+    """Return what the sealed credentials of a webhook are bound to."""
     return f"webhook/{webhook_id}"

@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 from chalicelib.core.json_types import Json
 
 DEADLINE = 1800.0
+#: What a stack with functions may do: SAM's resources are expanded, each function gets a role
+CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM"]
 
 _NEVER_COMPLETED = ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "REVIEW_IN_PROGRESS")
 _UNKNOWN = "no reason was given"

@@ -21,6 +21,7 @@ from postfinch.commands import (
     mail,
     mcp,
     metrics,
+    move,
     operation,
     profiles,
     run,
@@ -63,6 +64,7 @@ app.add_typer(import_account.app, name="import")
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(mcp.mcp)
+app.command()(move.move)
 for tool in (operation.admin, operation.deploy):
     app.command(context_settings=operation.PASSED_THROUGH, add_help_option=False)(tool)
 

@@ -52,7 +52,7 @@ def put(webhook_id: str, token: AccessToken) -> None:
         {
             "pk": pk,
             "sk": sk,
-            "sealed": sealing.seal(token.value.encode(), f"token/{webhook_id}"),
+            "sealed": sealing.seal(token.value.encode(), context_of(webhook_id)),
             "details": token.details,
             "fetched_ms": token.fetched_ms,
             "expires_in": token.expires_in,
@@ -61,10 +61,15 @@ def put(webhook_id: str, token: AccessToken) -> None:
     )
 
 
+def context_of(webhook_id: str) -> str:
+    """Return what the sealed token of a webhook is bound to."""
+    return f"token/{webhook_id}"
+
+
 def _key_of(webhook_id: str) -> Key:
     return (f"webhook#{webhook_id}", "token")
 
 
 def _from_item(item: AccessTokenItem) -> AccessToken:
-    value = sealing.open_sealed(item["sealed"], f"token/{item['pk'].partition('#')[2]}")
+    value = sealing.open_sealed(item["sealed"], context_of(item["pk"].partition("#")[2]))
     return AccessToken(value.decode(), item["details"], item["fetched_ms"], item["expires_in"])

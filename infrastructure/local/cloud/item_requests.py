@@ -43,6 +43,9 @@ _QUERY = (
     | {"Select", "Limit", "ScanIndexForward", "ConsistentRead", "ExclusiveStartKey"}
 )
 
+_SCAN = _COMMON | {"ExpressionAttributeNames", "ProjectionExpression"}
+_SCAN |= {"Limit", "ConsistentRead", "ExclusiveStartKey"}
+
 _Keys = tuple[KeyValue, KeyValue]
 # What is to be done with one item: the table, the row to put or else the keys of what to remove
 _Write = tuple[StoredTable, list[Any] | None, _Keys]
@@ -68,6 +71,7 @@ class ItemRequests:
             "UpdateItem": self._update,
             "DeleteItem": self._delete,
             "Query": self._query,
+            "Scan": self._scan,
             "BatchGetItem": self._batch_get,
             "BatchWriteItem": self._batch_write,
             "TransactWriteItems": self._transact,
@@ -138,6 +142,24 @@ class ItemRequests:
             texts = [json_text.dumps(item) for item in _filtered(request, index, texts)]
         answer = "{" if select == "COUNT" else f'{{"Items":[{",".join(texts)}],'
         answer += f'"Count":{len(texts)},"ScannedCount":{scanned}'
+        if last is not None:
+            answer += f',"LastEvaluatedKey":{json_text.dumps(last)}'
+        return _completed(answer, _capacity(request, table))
+
+    def _scan(self, request: Json) -> str:
+        """Answer a scan of a whole table; MiniStack reads the table for each page."""
+        _check_known(request, _SCAN)
+        table = self._tables.find(request.get("TableName"))
+        _check_references(request, "ProjectionExpression")
+        limit, start = request.get("Limit"), request.get("ExclusiveStartKey")
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise Unusual
+        texts, goes_on = table.scan(table.keys_alone(start) if start else None, limit)
+        last = _end_key(texts[-1], table, table.key) if goes_on else None
+        scanned = len(texts)
+        if "ProjectionExpression" in request:
+            texts = [json_text.dumps(item) for item in _filtered(request, table.key, texts)]
+        answer = f'{{"Items":[{",".join(texts)}],"Count":{scanned},"ScannedCount":{scanned}'
         if last is not None:
             answer += f',"LastEvaluatedKey":{json_text.dumps(last)}'
         return _completed(answer, _capacity(request, table))

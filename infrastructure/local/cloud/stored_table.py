@@ -210,13 +210,30 @@ class StoredTable:
 
         A page ends at ``limit`` or at 1 MB. ``shows_all`` tells whether items are not cut.
         """
+        sql, values = self._query(index, span, limit)
+        return self._read_page(sql, values, limit, None if shows_all else index)
+
+    def scan(
+        self, start: tuple[KeyValue, KeyValue] | None, limit: int | None
+    ) -> tuple[list[str], bool]:
+        """Return a page of all items, in the order of their keys, as :meth:`page` does.
+
+        ``start`` are the keys of the item that the page before ended with.
+        """
+        condition = "" if start is None else "WHERE (pk, sk) > (?, ?) "
+        sql = f"SELECT item, size FROM {self._rows} {condition}ORDER BY pk, sk LIMIT ?"
+        return self._read_page(sql, [*(start or ()), -1 if limit is None else limit], limit, None)
+
+    def _read_page(
+        self, sql: str, values: list[Any], limit: int | None, cut: Index | None
+    ) -> tuple[list[str], bool]:
+        """Return rows until a page is full; sizes are of what the index ``cut`` shows."""
         texts: list[str] = []
         size = 0
-        sql, values = self._query(index, span, limit)
         with closing(self.store.read(sql, values)) as rows:
             for text, stored_size in rows:
-                if not shows_all:
-                    stored_size = item_size(shown(json_text.loads(text), index))
+                if cut is not None:
+                    stored_size = item_size(shown(json_text.loads(text), cut))
                 if texts and size + stored_size > _PAGE_BYTES:
                     return texts, True
                 texts.append(text)

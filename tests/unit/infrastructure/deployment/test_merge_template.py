@@ -98,9 +98,23 @@ def test_every_setting_of_a_function_is_in_its_environment() -> None:
 
 def test_fixed_environment_variables_leave_room_for_optional_ones() -> None:
     variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
-    fixed_variables = {name: value for name, value in variables.items() if "Fn::If" not in value}
+    fixed_variables = {
+        name: value for name, value in variables.items() if "AWS::NoValue" not in json.dumps(value)
+    }
     assert set(fixed_variables) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
     assert sum(len(name) + 100 for name in fixed_variables) < ENVIRONMENT_BYTES / 4
+
+
+def test_a_secret_that_was_moved_here_is_named_by_its_version() -> None:
+    variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
+    condition, moved, generated = variables["SECRET_KEY"]["Fn::If"]
+    assert merged()["Conditions"][condition] == {
+        "Fn::Not": [{"Fn::Equals": [{"Ref": "SecretVersion"}, ""]}]
+    }
+    assert moved == {
+        "Fn::Sub": "{{resolve:secretsmanager:${SecretKey}:SecretString:::${SecretVersion}}}="
+    }
+    assert generated == {"Fn::Sub": "{{resolve:secretsmanager:${SecretKey}:SecretString}}="}
 
 
 def test_secret_settings_are_not_shown_again() -> None:

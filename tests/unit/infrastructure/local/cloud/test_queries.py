@@ -279,12 +279,12 @@ def comparable(value: Any) -> Any:
     return b64decode(content) if kind == "B" else content.encode()
 
 
-def pages(cloud: InProcessCloud, request: Any) -> list[Any]:
-    """Return all pages of a query, following each page's key to the next."""
+def pages(cloud: InProcessCloud, request: Any, action: str = "Query") -> list[Any]:
+    """Return all pages of a query or scan, following each page's key to the next."""
     result: list[Any] = []
     while not result or "LastEvaluatedKey" in result[-1]:
         start = {"ExclusiveStartKey": result[-1]["LastEvaluatedKey"]} if result else {}
-        status, page = cloud.answer("Query", request | start)
+        status, page = cloud.answer(action, request | start)
         assert status == 200, page
         result.append(page)
         assert len(result) < 50
@@ -341,6 +341,21 @@ def check(cloud: InProcessCloud, schema: Schema, query: Query, limit: Any, form:
     if "ProjectionExpression" in query.others:
         sort = ""
     assert in_order(returned, sort) == in_order(expected["Items"], sort)
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_scans_read_each_item_once_as_those_of_ministack(cloud: InProcessCloud, data: Any) -> None:
+    with filled_table(cloud, data) as (_, _existing):
+        projection = data.draw(st.sampled_from([{}, {"ProjectionExpression": "pk, color"}]))
+        request = {"TableName": TABLE, **projection}
+        status, expected = cloud.answer_of_ministack("Scan", request)
+        assert status == 200, expected
+        limit = data.draw(st.none() | st.integers(1, 5))
+        answers = pages(cloud, request | ({"Limit": limit} if limit else {}), "Scan")
+        items = [item for page in answers for item in page["Items"]]
+        assert sorted(map(as_text, items)) == sorted(map(as_text, expected["Items"]))
+        assert sum(page["ScannedCount"] for page in answers) == len(items)
 
 
 def other_kind(request: Any) -> None:
