@@ -169,7 +169,7 @@ def test_a_database_of_a_newer_version_is_refused_with_the_way_out(tmp_path: Pat
     path = tmp_path / stores.NAME
     stores.create(path)
     change(path, f"PRAGMA user_version = {stores.VERSION + 1}")
-    with pytest.raises(DamagedState, match="newer version .* Install that version again"):
+    with pytest.raises(DamagedState, match=r"newer version .* Install that version again"):
         stores.check(path)
 
 
