@@ -13,6 +13,7 @@ from chalicelib.accounts.store import accounts
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import settings
 from infrastructure.admin import cli
+from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from tests.free_ports import free_port
 from tests.unit.calling import Client
@@ -264,7 +265,7 @@ def test_an_error_of_the_aws_client_is_reported_in_one_line(
 
 
 def store_ports(data_dir: Path, cloud: int) -> None:
-    ports = {"cloud": cloud, "sink": 1, "dns": 2, "inbound": 3, "https": 4, "smtps": 5}
+    ports = {**dict.fromkeys(InternalPorts.__slots__, 1), "cloud": cloud}
     (data_dir / "ports.json").write_text(json.dumps(ports))
 
 
