@@ -261,6 +261,8 @@ def test_the_stage_moves_back_to_a_machine(
     machine: Machine, stage: Stage, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     service = Service(tmp_path_factory.mktemp("back"))
+    with service:
+        assert service.request("GET", "/api/v1/account").status == 200
     eventually(lambda: stage.deployment.visible_messages("events") == 0, 60)
     said = move(stage, service.data_dir, "from", "--last")
     assert "MISSING" not in said

@@ -38,11 +38,13 @@ from infrastructure.local.supervisor.data_folder import (
 )
 from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
 from infrastructure.local.supervisor.private_files import replace_private
+from infrastructure.machine.configuration import STAGE
 from infrastructure.machine.moving.failures import MoveRefused
 from infrastructure.machine.moving.place import CLIENT_OPTIONS, Place
 
 ROOT = Path(__file__).resolve().parents[3]
-_STAGE = local_values()["STAGE"]
+# Stages of a folder: the service's own one, or that of `postfinch run`
+_STAGES = (STAGE, local_values()["STAGE"])
 _STATE = Path("cloud", "state.sqlite3")
 _SECRET, _API_KEY = "secret.key", "api_key"
 _PATIENCE = 60.0
@@ -65,15 +67,20 @@ class Folder(Place):
             region_name=REGION,
         )
         self.name = str(data_dir)
-        self.stage = _STAGE
-        self.bucket = f"postfinch-{_STAGE}"
         self.is_idle = is_idle
         self.dynamodb, self.s3, self.sqs = (
             session.client(service, endpoint_url=url, config=CLIENT_OPTIONS)
             for service in ("dynamodb", "s3", "sqs")
         )
+        self.stage = self._find_stage()
+        self.bucket = f"postfinch-{self.stage}"
         self._data_dir = data_dir
         self._secret_key = secret_key
+
+    def _find_stage(self) -> str:
+        """Return the stage that the folder has tables of, or else that of production."""
+        names = self.dynamodb.list_tables()["TableNames"]
+        return next((each for each in _STAGES if f"postfinch-{each}-config" in names), STAGE)
 
     @property
     def secret_key(self) -> str:
@@ -129,9 +136,11 @@ def opened(text: str, *, as_target: bool = False, secret_key: str = "") -> Itera
     try:
         secret = draw_secret(data_dir)
         with _cloud(data_dir, secret) as url:
+            place = Folder(data_dir, url, secret, is_idle=True, secret_key=secret_key)
             if as_target:
-                _provide_tables({**os.environ, **aws_environment(url, secret)})
-            yield Folder(data_dir, url, secret, is_idle=True, secret_key=secret_key)
+                environment = {**os.environ, **aws_environment(url, secret)}
+                _provide_tables(environment | {"STAGE": place.stage, "BUCKET": ""})
+            yield place
     finally:
         os.close(lock)
 
@@ -184,7 +193,7 @@ def _provide_tables(environment: Mapping[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "infrastructure.provision"],
         cwd=ROOT,
-        env={**environment, "STAGE": _STAGE, "BUCKET": ""},
+        env=dict(environment),
         check=False,
     )
     if done.returncode:
