@@ -171,11 +171,15 @@ def _variable(parameter: str) -> str:
 
 
 def _settings_of(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that a stack's parameters choose; secret ones cannot be read."""
+    """Return the settings that a stack's parameters choose; secret ones cannot be read.
+
+    Nor is there a user name, which would be one without its password.
+    """
     return {
         setting.name.upper(): parameters[parameter_of(setting.name)]
         for setting in parameter_settings()
-        if not is_secret(setting) and parameters[parameter_of(setting.name)]
+        if not (is_secret(setting) or setting.name == "smarthost_username")
+        and parameters[parameter_of(setting.name)]
     }
 
 
