@@ -13,6 +13,7 @@ from infrastructure.machine.edge.connection import (
     MOST_OF_ADDRESS,
     REQUEST_SECONDS,
     OpenConnections,
+    PublicProtocol,
 )
 from tests.unit.infrastructure.machine.edge.connections import (
     HOST,
@@ -126,6 +127,7 @@ def test_a_body_in_chunks_of_one_octet_is_no_attack(loop: SetLoop) -> None:
         loop.turn()
     protocol.data_received(b"0\r\n\r\n")
     loop.turn()
+    assert not transport.is_aborted
     assert transport.written.startswith(b"HTTP/1.1 200 ")
 
 
@@ -154,17 +156,35 @@ def test_fields_after_a_body_are_no_headers(loop: SetLoop) -> None:
     assert names == [b"host", b"transfer-encoding", b"host"]
 
 
+class FullTransport(FakeTransport):
+    """Has no room for more after each answer."""
+
+    protocol: PublicProtocol
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        super().write(data)
+        if data == b"full":
+            self.unread = len(self.written)
+            self.protocol.pause_writing()
+
+
 def test_the_next_request_waits_until_the_client_has_read_the_answer(loop: SetLoop) -> None:
-    transport = FakeTransport()
-    protocol = connect(loop, transport)
-    protocol.data_received(GET)
-    transport.unread = 100_000
-    protocol.pause_writing()
-    protocol.data_received(GET + GET)
-    loop.turn()
-    assert transport.written.count(b"HTTP/1.1 200") == 0
-    transport.unread = 0
-    protocol.resume_writing()
+    paths: list[bytes] = []
+
+    async def fill(scope: Any, receive: Any, send: Any) -> None:
+        paths.append(scope["raw_path"])
+        headers = [(b"content-length", b"4")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"full"})
+
+    transport = FullTransport()
+    protocol = transport.protocol = connect(loop, transport, fill)
+    protocol.data_received(GET * 3)
+    for number in range(1, 4):
+        loop.turn()
+        assert len(paths) == number
+        transport.unread = 0
+        protocol.resume_writing()
     loop.turn()
     assert transport.written.count(b"HTTP/1.1 200") == 3
 
