@@ -137,9 +137,9 @@ def test_the_first_start_makes_keys_that_only_the_owner_reads(config: MachineCon
     assert len(config.api_key) == 40
     for name in ("api_key", "secret.key", configuration.SETTINGS_FILE):
         assert stat.S_IMODE((config.data_dir / name).stat().st_mode) == 0o600
-    stored = configuration.stored_settings(config.data_dir)
-    assert stored["SYSTEM_DOMAIN"] == DOMAIN
-    assert stored["SECRET_KEY"] == config.service.secret_key
+    record = configuration.stored_settings(config.data_dir)
+    assert record["SYSTEM_DOMAIN"] == DOMAIN
+    assert record["SECRET_KEY"] == config.service.secret_key
 
 
 def test_a_folder_in_use_is_refused(config: MachineConfig, environment: dict[str, str]) -> None:

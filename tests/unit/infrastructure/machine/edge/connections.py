@@ -42,16 +42,16 @@ class FakeTransport(asyncio.Transport):
     def __init__(self, address: str = "192.0.2.1", *, tls: bool = False) -> None:
         super().__init__()
         self._address, self._tls = address, tls
-        self.written = b""
+        self.output = b""
         self.unread = 0
         self.is_aborted = self.is_closed = self.is_paused = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        known = {"peername": (self._address, 1), "sockname": ("192.0.2.9", 443)}
-        return (object() if self._tls else None) if name == "sslcontext" else known.get(name)
+        addresses = {"peername": (self._address, 1), "sockname": ("192.0.2.9", 443)}
+        return (object() if self._tls else None) if name == "sslcontext" else addresses.get(name)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.written += bytes(data)
+        self.output += bytes(data)
 
     def abort(self) -> None:
         self.is_aborted = self.is_closed = True

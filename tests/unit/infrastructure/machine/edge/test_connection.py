@@ -53,7 +53,7 @@ def test_a_second_head_has_its_own_time(loop: SetLoop) -> None:
     protocol = connect(loop, transport)
     protocol.data_received(GET)
     loop.advance(HEAD_SECONDS + 1)
-    assert transport.written.endswith(b"\r\n/a\r\n0\r\n\r\n")
+    assert transport.output.endswith(b"\r\n/a\r\n0\r\n\r\n")
     protocol.data_received(GET[:5])
     loop.advance(HEAD_SECONDS - 1)
     assert not transport.is_aborted
@@ -128,16 +128,16 @@ def test_a_body_in_chunks_of_one_octet_is_no_attack(loop: SetLoop) -> None:
     protocol.data_received(b"0\r\n\r\n")
     loop.turn()
     assert not transport.is_aborted
-    assert transport.written.startswith(b"HTTP/1.1 200 ")
+    assert transport.output.startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("tls", [True, False])
 def test_what_is_no_http_gets_an_answer_with_security_headers(loop: SetLoop, tls: bool) -> None:
     transport = FakeTransport(tls=tls)
     connect(loop, transport).data_received(b"GET /a HTTP/1.1\r\n\r\n")
-    assert transport.written.startswith(b"HTTP/1.1 400 ")
-    assert b"\r\nX-Content-Type-Options: nosniff\r\n" in transport.written
-    assert (b"\r\nStrict-Transport-Security: " in transport.written) == tls
+    assert transport.output.startswith(b"HTTP/1.1 400 ")
+    assert b"\r\nX-Content-Type-Options: nosniff\r\n" in transport.output
+    assert (b"\r\nStrict-Transport-Security: " in transport.output) == tls
     assert transport.is_closed
 
 
@@ -164,7 +164,7 @@ class FullTransport(FakeTransport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         super().write(data)
         if data == b"full":
-            self.unread = len(self.written)
+            self.unread = len(self.output)
             self.protocol.pause_writing()
 
 
@@ -186,7 +186,7 @@ def test_the_next_request_waits_until_the_client_has_read_the_answer(loop: SetLo
         transport.unread = 0
         protocol.resume_writing()
     loop.turn()
-    assert transport.written.count(b"HTTP/1.1 200") == 3
+    assert transport.output.count(b"HTTP/1.1 200") == 3
 
 
 def test_only_so_many_connections_come_from_an_address() -> None:
