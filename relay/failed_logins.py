@@ -1,7 +1,7 @@
 """Count failed logins by client address and by subaccount, for all processes of a relay.
 
-- A client address is an IPv4 address or an IPv6 network of 64 bits. A user name without a
-  subaccount names no account, so such a login counts for the address alone.
+- A client address is an IPv4 address or an IPv6 network (``client_networks``). A user name that
+  names no subaccount counts for the address alone.
 - The counts only delay replies to failed logins. A login with the right password is never counted
   and never waits, so nobody who knows a key can be locked out by others.
 - A count starts again when ten minutes have passed since the last failure.
@@ -15,18 +15,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 import mmap
 import secrets
 from collections.abc import Awaitable, Callable
 
 from chalicelib.core import clock
+from relay.client_networks import network_of
 
 MEMORY_SECONDS = 600.0
 _SLOTS = 65_536
 # A slot has a count and the time of the last failure in milliseconds, each of eight octets.
 _SLOT_SIZE = 16
-_IPV6_NETWORK = 64
 
 
 class FailedLogins:
@@ -39,7 +38,7 @@ class FailedLogins:
 
     def add(self, peer_ip: str, subaccount: int | None) -> int:
         """Count a failed login; return how many its address or its subaccount had lately."""
-        count = self._add(f"address {_network_of(peer_ip)}")
+        count = self._add(f"address {network_of(peer_ip)}")
         if subaccount is None:
             return count
         return max(count, self._add(f"subaccount {subaccount}"))
@@ -55,10 +54,3 @@ class FailedLogins:
     def _slot_of(self, name: str) -> int:
         digest = hashlib.blake2b(name.encode(), key=self._secret, digest_size=8).digest()
         return int.from_bytes(digest) % _SLOTS
-
-
-def _network_of(peer_ip: str) -> str:
-    """Return the address, or its network: a host can have any address of an IPv6 network."""
-    if ":" not in peer_ip:
-        return peer_ip
-    return str(ipaddress.ip_network(f"{peer_ip}/{_IPV6_NETWORK}", strict=False))

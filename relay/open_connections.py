@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
+from relay.client_networks import network_of
+
 
 class OpenConnection(Protocol):
     """The methods of a connection that the registry uses."""
@@ -24,7 +26,10 @@ class OpenConnection(Protocol):
 
 
 class OpenConnections:
-    """Admits connections up to `max_total` in all and `max_per_address` from one address."""
+    """Admits connections up to `max_total` in all and `max_per_address` from one address.
+
+    All addresses of a client's IPv6 network count as one.
+    """
 
     def __init__(self, max_total: int, max_per_address: int) -> None:
         self._max_total = max_total
@@ -39,10 +44,11 @@ class OpenConnections:
         """Count a connection in; False, and not counted, when a limit is reached."""
         if len(self._connections) >= self._max_total:
             return False
-        if self._per_address[connection.peer_ip] >= self._max_per_address:
+        address = network_of(connection.peer_ip)
+        if self._per_address[address] >= self._max_per_address:
             return False
         self._connections.add(connection)
-        self._per_address[connection.peer_ip] += 1
+        self._per_address[address] += 1
         return True
 
     def remove(self, connection: OpenConnection) -> None:
@@ -50,9 +56,10 @@ class OpenConnections:
         if connection not in self._connections:
             return
         self._connections.remove(connection)
-        self._per_address[connection.peer_ip] -= 1
-        if not self._per_address[connection.peer_ip]:
-            del self._per_address[connection.peer_ip]
+        address = network_of(connection.peer_ip)
+        self._per_address[address] -= 1
+        if not self._per_address[address]:
+            del self._per_address[address]
 
     def finish(self) -> None:
         """Ask every connection to end after the message under way."""

@@ -158,22 +158,22 @@ def load(values: Mapping[str, str]) -> tuple[MachineSettings, Settings]:
     """
     machine = _loaded(values)
     default = Settings().system_domain
-    # First, because other settings follow from it
+    # First, because other settings follow from these
     if values.get("SYSTEM_DOMAIN", default) in ("", default):
         raise ConfigError(
             "SYSTEM_DOMAIN is not set: it is the service's own mail domain, such as "
             "mail.example.com (`postfinch setup` asks for it)"
         )
+    if machine.tls == FILES and not (machine.tls_certificate and machine.tls_key):
+        raise ConfigError("TLS=files needs TLS_CERTIFICATE and TLS_KEY")
+    if machine.tls != OFF and not machine.https_port:
+        raise ConfigError("HTTPS_PORT is 0: with TLS=off the API is on HTTP_PORT")
     try:
         service = service_settings.load(values)
         setting_conflicts.check_files(service)
         TrustedProxies.read(machine.trusted_proxies)
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    if machine.tls == FILES and not (machine.tls_certificate and machine.tls_key):
-        raise ConfigError("TLS=files needs TLS_CERTIFICATE and TLS_KEY")
-    if machine.tls != OFF and not machine.https_port:
-        raise ConfigError("HTTPS_PORT is 0: with TLS=off the API is on HTTP_PORT")
     return machine, service
 
 

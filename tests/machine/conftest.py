@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.machine.machine import Machine
+from tests.machine.machine import Machine, SecureMachine
 from tests.machine.outside import Outside, outside
+from tests.machine.stranger import Stranger, can_have_networks, network
 
 
 @pytest.fixture(scope="package")
@@ -22,3 +23,14 @@ def machine(place: Outside, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with Machine(folder, **place.environment()) as running:
         running.add_domain(place.zone)
         yield running
+
+
+@pytest.fixture(scope="package")
+def stranger(place: Outside, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
+    """A client in another network, and the machine under TLS that it attacks."""
+    if not can_have_networks():
+        pytest.skip("needs root, iproute2 and network namespaces")
+    folder = tmp_path_factory.mktemp("attacked")
+    with network() as joined, SecureMachine(folder, **place.environment()) as running:
+        running.add_domain(place.zone)
+        yield Stranger(joined, running)

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from relay.self_signed import self_signed_pair
 from tests.free_ports import free_port
 from tests.http_response import Response
 from tests.journey.service import PATIENCE, ROOT, eventually
@@ -184,3 +185,24 @@ class Machine:
         """Return the types of a recipient's events, oldest first, up to now."""
         query = f"/events/message?recipients={recipient}&to=2100-01-01T00:00:00Z"
         return [event["type"] for event in reversed(self.results("GET", query))]
+
+
+class SecureMachine(Machine):
+    """The same with a certificate of one's own (``TLS=files``); requests go to the port with TLS.
+
+    ``certificate`` is the file that clients trust.
+    """
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        pair = self_signed_pair([DOMAIN])
+        self.certificate, key = folder / "certificate.pem", folder / "key.pem"
+        self.certificate.write_bytes(pair.certificate)
+        key.write_bytes(pair.key)
+        files = {"TLS_CERTIFICATE": str(self.certificate), "TLS_KEY": str(key)}
+        super().__init__(folder, TLS="files", **files, **environment)
+
+    def request(self, *arguments: Any, **options: Any) -> Response:
+        """Make a request under TLS."""
+        context = ssl.create_default_context(cafile=str(self.certificate))
+        context.check_hostname = False  # it connects to an address
+        return super().request(*arguments, **{"tls": context, **options})

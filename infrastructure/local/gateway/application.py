@@ -46,6 +46,8 @@ AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 _BODILESS = (204, 304)
+#: A client that begins no TLS is cut off; until then nothing else counts its connection
+HANDSHAKE_SECONDS = 10.0
 
 
 class FurtherPort(NamedTuple):
@@ -237,7 +239,11 @@ class _Server(uvicorn.Server):
         )
         self.servers.append(
             await asyncio.get_running_loop().create_server(
-                protocol, port.host, port.port, ssl=port.context
+                protocol,
+                port.host,
+                port.port,
+                ssl=port.context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if port.context else None,
             )
         )
 

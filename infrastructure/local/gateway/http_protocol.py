@@ -6,17 +6,22 @@ without exactly one ``Host`` (RFC 9112 3.2): who reads another of two would act 
 ``java.net.http.HttpClient`` offers HTTP/2 (``Upgrade: h2c``) with each request by ``http``. A
 server may ignore that (RFC 9110 7.8), but the parser takes what follows the headers for the other
 protocol, so the request would lose its body. Here it is parsed again, without the offer.
+
+Fields after a chunked body are dropped (RFC 9110 6.5.1): they are no headers, and one among the
+headers would come after all checks of these.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chalicelib.core.reply import SECURITY_HEADERS
 from infrastructure.local.gateway.replies import error_body
 
 _CLOSING_SECONDS = 0.5
@@ -50,12 +55,19 @@ class HttpProtocol(HttpToolsProtocol):
         if is_idle and self.scheme == "https":
             self.loop.call_later(_CLOSING_SECONDS, self.transport.abort)
 
+    def on_message_begin(self) -> None:
+        """Begin a request; its headers come first."""
+        super().on_message_begin()
+        self._in_head = True
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header, without the blanks around its value (RFC 9110 5.5)."""
-        super().on_header(name, value.strip(b" \t"))
+        if self._in_head:
+            super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         """Start to handle a request, unless it will be parsed again."""
+        self._in_head = False
         if not self._is_offer():
             self._check_host()
             super().on_headers_complete()
@@ -81,12 +93,19 @@ class HttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse a request and close the connection, as nobody knows where the next one begins."""
         body = json.dumps(error_body(msg)).encode()
-        head = (
-            "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+            **self.refusal_headers(),
+        }
+        lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {headers[name]}" for name in headers)]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
+
+    def refusal_headers(self) -> Mapping[str, str]:
+        """Return further headers of the answer to what is no valid HTTP."""
+        return SECURITY_HEADERS
 
     def _check_host(self) -> None:
         """Raise :class:`MalformedRequest` unless there is one ``Host``, and it names a host."""

@@ -6,17 +6,21 @@
   TLS; any other page leads to the same one under TLS, and what is not read with GET is refused, so
   that no key goes over the wire in the clear twice
 - everything else is the application's, as on a stage. There is no ``/local``.
+
+Each answer has the headers of :mod:`infrastructure.machine.edge.security_headers`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from infrastructure.local.gateway.replies import error_body, reply, reply_json
 from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.machine.edge.proxies import TrustedProxies
+from infrastructure.machine.edge.security_headers import security_headers
 
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 #: Return status, media type and body of the answer to a request with these headers
@@ -25,8 +29,9 @@ Answer = Callable[[Scope], tuple[int, str, bytes]]
 CHALLENGES: Final = "/.well-known/acme-challenge/"
 # Links, images and forms of messages, and what verifies a tracking domain
 _TRACKING: Final = ("/t/", "/f/", "/tracking-check/")
-_STRICT_TRANSPORT: Final = (b"strict-transport-security", b"max-age=31536000")
 _TEXT = "text/plain; charset=utf-8"
+
+_log = logging.getLogger(__name__)
 
 
 class Edge:
@@ -58,10 +63,21 @@ class Edge:
             await self._application(scope, receive, send)
             return
         scope = self._proxies.applied(scope)
-        if scope["scheme"] == "https":
-            send = _strictly(send)
+        answer = _Answer(scope["scheme"], send)
+        try:
+            await self._serve(scope, receive, answer.send)
+        except Exception:
+            if answer.is_begun:
+                raise
+            _log.exception("a request failed")
+            await reply_json(answer.send, 500, error_body("Internal Server Error"))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["raw_path"].decode("ascii")
-        if path.startswith(CHALLENGES):
+        if not path.startswith("/"):
+            # Such as `*@other.example`, which would name another host where a URL goes before it
+            await reply_json(send, 400, error_body("The path of a URL begins with a slash"))
+        elif path.startswith(CHALLENGES):
             await self._answer_challenge(path.removeprefix(CHALLENGES), send)
         elif path in self._watching:
             await self._watch(self._watching[path], scope, send)
@@ -94,12 +110,19 @@ class Edge:
         await reply(send, 308, b"", _TEXT, {"location": location})
 
 
-def _strictly(send: Send) -> Send:
-    """Tell browsers to come by TLS only (RFC 6797)."""
+class _Answer:
+    """Sends an answer with the security headers that it does not have itself."""
 
-    async def send_strictly(message: MutableMapping[str, Any]) -> None:
+    def __init__(self, scheme: str, send: Send) -> None:
+        self._headers = security_headers(scheme)
+        self._send = send
+        self.is_begun = False
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], _STRICT_TRANSPORT]
-        await send(message)
-
-    return send_strictly
+            self.is_begun = True
+            names = {name.lower() for name, _ in message["headers"]}
+            more = [(name.lower().encode(), text.encode()) for name, text in self._headers.items()]
+            missing = [each for each in more if each[0] not in names]
+            message = {**message, "headers": [*message["headers"], *missing]}
+        await self._send(message)

@@ -39,6 +39,14 @@ def test_an_address_is_capped_without_harm_to_others() -> None:
     assert registry.admit(second)
 
 
+def test_the_addresses_of_an_ipv6_network_count_as_one() -> None:
+    registry = OpenConnections(max_total=10, max_per_address=1)
+    first, second, other = connections_from("2001:db8::1", "2001:db8::2:1", "2001:db8:0:1::1")
+    assert [registry.admit(each) for each in (first, second, other)] == [True, False, True]
+    registry.remove(first)
+    assert registry.admit(second)
+
+
 def test_removing_a_connection_that_was_not_admitted_changes_nothing() -> None:
     registry = OpenConnections(max_total=10, max_per_address=1)
     first, second = connections_from("192.0.2.1", "192.0.2.1")

@@ -36,6 +36,7 @@ from chalicelib.core.http import (
 )
 from chalicelib.core.scope import Scope
 from infrastructure.local import certificates
+from infrastructure.local.gateway import application
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.gateway.request_body import LARGE_BODY
 from infrastructure.local.this_machine import LocalAccess
@@ -655,6 +656,18 @@ def test_an_idle_client_under_tls_does_not_delay_a_stop(tmp_path: Path) -> None:
     # The server waits ten seconds for connections that do not close
     assert time.monotonic() - began < 8
     client.close()
+
+
+def test_a_client_that_begins_no_tls_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(application, "HANDSHAKE_SECONDS", 0.5)
+    trust = ssl.create_default_context(cafile=certificates.provide(tmp_path).authority)
+    port = free_port()
+    with _running(FurtherPort("127.0.0.1", port, certificates.server_context(tmp_path))):
+        _connected(port, trust).close()
+        with socket.create_connection(("127.0.0.1", port), 30) as client:
+            assert client.recv(1) == b""
 
 
 def _connected(port: int, trust: ssl.SSLContext) -> http.client.HTTPSConnection:
