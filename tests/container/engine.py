@@ -73,9 +73,21 @@ class Engine:
         root, running = self.directory / "images", self.directory / "running"
         return ("--root", str(root), "--runroot", str(running), "--storage-driver", "vfs")
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of each call of podman."""
+        return (*self._storage, "--cgroup-manager", "cgroupfs")
+
+    def environment(self) -> dict[str, str]:
+        """Return variables with which podman starts containers that are given no limits."""
+        config = self.directory / "containers.conf"
+        limits = ", ".join(f'"{limit}"' for limit in _LIMITS if limit != "--ulimit")
+        config.write_text(f'[containers]\ndefault_ulimits=[{limits}]\n[engine]\nruntime="runc"\n')
+        return {"TMPDIR": str(self.directory), "CONTAINERS_CONF": str(config)}
+
     def podman(self, *arguments: str) -> str:
         """Run podman; return its output."""
-        return self._run("podman", *self._storage, "--cgroup-manager", "cgroupfs", *arguments)
+        return self._run("podman", *self.options, *arguments)
 
     def prepare(self) -> None:
         """Create a base image and download the packages, so that builds need no network.
@@ -155,13 +167,10 @@ class Engine:
     @contextmanager
     def docker_api(self) -> Iterator[str]:
         """Serve Docker's API while the block runs; yield the address of its socket."""
-        path, config = self.directory / "api.sock", self.directory / "containers.conf"
-        limits = ", ".join(f'"{limit}"' for limit in _LIMITS if limit != "--ulimit")
-        config.write_text(f'[containers]\ndefault_ulimits=[{limits}]\n[engine]\nruntime="runc"\n')
-        options = (*self._storage, "--cgroup-manager", "cgroupfs")
+        path = self.directory / "api.sock"
         process = subprocess.Popen(
-            ("podman", *options, "system", "service", "--time=0", f"unix://{path}"),
-            env=os.environ | {"TMPDIR": str(self.directory), "CONTAINERS_CONF": str(config)},
+            ("podman", *self.options, "system", "service", "--time=0", f"unix://{path}"),
+            env=os.environ | self.environment(),
             stderr=subprocess.DEVNULL,
         )
         try:
