@@ -45,9 +45,13 @@ class Pebble:
 
     def root(self) -> ssl.SSLContext:
         """Return a client's context that trusts the certificates of this authority."""
+        return ssl.create_default_context(cadata=self.root_pem())
+
+    def root_pem(self) -> str:
+        """Return the certificate that those of this authority are trusted by."""
         trust = ssl.create_default_context(cafile=str(self.ca_file))
         with urllib.request.urlopen(f"{self.management}/roots/0", context=trust) as response:
-            return ssl.create_default_context(cadata=response.read().decode())
+            return str(response.read().decode())
 
 
 @contextmanager
