@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app import app
 from chalicelib.core import settings
+from chalicelib.core.settings import table_of
 from chalicelib.openapi.document import page
 from infrastructure import access_patterns, module_index
 from infrastructure.bands import table_of_bands
@@ -14,6 +15,7 @@ from infrastructure.console_page import console_page
 from infrastructure.console_types import console_types
 from infrastructure.journey_picture import THEMES, draw
 from infrastructure.local.gateway import local_openapi
+from infrastructure.machine.settings import MachineSettings
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
@@ -39,9 +41,19 @@ value* where there is one; whatever you set yourself wins. This page is generate
 """
 
 
+_ON_ONE_MACHINE = """
+
+## Production on one machine
+
+`postfinch serve` has these settings as well. [One machine](one-machine.md) explains them. Its
+configuration file has the names of all settings in lower case; the environment wins over it.
+
+"""
+
+
 def settings_page() -> str:
     """Return the page that documents the settings."""
-    return _INTRODUCTION + settings.table() + "\n"
+    return _INTRODUCTION + settings.table() + _ON_ONE_MACHINE + table_of(MachineSettings) + "\n"
 
 
 def api_description() -> str:

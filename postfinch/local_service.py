@@ -80,7 +80,10 @@ def running_folder() -> Path:
 def listed() -> dict[Path, LocalService]:
     """Return the running services that this user started, by data directory."""
     services: dict[Path, LocalService] = {}
-    for entry in locations.services_folder().glob("*.txt"):
+    entries: list[Path] = []
+    with suppress(PermissionError):  # with HOME of another user
+        entries = list(locations.services_folder().glob("*.txt"))
+    for entry in entries:
         with suppress(OSError):  # a service stops at this moment
             folder = Path(entry.read_text(encoding="utf-8"))
             if service := find(folder):

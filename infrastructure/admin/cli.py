@@ -29,6 +29,7 @@ from infrastructure.admin import compliance, dead_letters, provider_limits, seed
 from infrastructure.local.outgoing_mail import OUTWARD
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
+from infrastructure.machine.configuration import stored_settings
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -137,9 +138,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def use_local(data_dir: Path) -> None:
-    """Let this process work on the local service under ``data_dir``; raises ``NotRunning``."""
+    """Let this process work on the service of this machine under ``data_dir``.
+
+    It is production if it has stored its settings there. Raises ``NotRunning``.
+    """
     url = InternalPorts.of_running(data_dir).cloud_url
-    os.environ.update(settings.local_values())
+    os.environ.update(stored_settings(data_dir) or settings.local_values())
     os.environ.update(aws_environment(url, read_secret(data_dir)))
     for name in OUTWARD:  # the tool sends nothing, and they may contradict the local values
         os.environ.pop(name, None)

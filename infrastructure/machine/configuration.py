@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ from infrastructure.local.supervisor.private_files import replace_private
 from infrastructure.machine import config_file, listening, settings
 from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.edge.proxies import TrustedProxies
-from infrastructure.machine.settings import FILES, OFF, MachineSettings
+from infrastructure.machine.settings import FILES, MX, OFF, SMTP, MachineSettings
 from relay.tls import CertificateFiles, TlsContexts
 
 STAGE = "machine"
@@ -40,6 +41,7 @@ STAGE = "machine"
 SETTINGS_FILE = "settings.json"
 _API_KEY_FILE = "api_key"
 _PIDS_FILE = "processes.json"
+_TEMPORARY_FOLDER = "tmp"
 _LOOPBACK = "127.0.0.1"
 _USUAL_HTTPS_PORT = 443
 _USUAL_HTTP_PORT = 80
@@ -95,6 +97,8 @@ class MachineConfig:
             "DATA_DIR": str(self.data_dir),
             "LOCAL_DURABILITY": "answer",
             "PYTHONUNBUFFERED": "1",
+            # In a folder that all users share, another one could make what ours need
+            "TMPDIR": str(self.data_dir / _TEMPORARY_FOLDER),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), f"{_LOOPBACK},localhost"),
         }
@@ -111,6 +115,7 @@ def prepare(environ: Mapping[str, str]) -> MachineConfig:
         leftovers.end(data_dir / _PIDS_FILE)
         for name, port in public_ports(machine).items():
             listening.require_bindable(name, machine.listen_address, port)
+        _make_empty(data_dir / _TEMPORARY_FOLDER)
         ports = choose_ports(data_dir, exclude=tuple(public_ports(machine).values()))
         is_first_start = not (data_dir / _API_KEY_FILE).exists()
         api_key = machine.api_key or kept(data_dir / _API_KEY_FILE, _draw_key)
@@ -194,7 +199,7 @@ def _machine_values(machine: MachineSettings, values: Mapping[str, str]) -> dict
         # The certificate of a tracking domain comes after its verification
         "TRACKING_FETCH": "plain",
         "TRACKING_PORT": str(machine.http_port or _USUAL_HTTP_PORT),
-        "TRANSPORT": "smtp" if values.get("SMARTHOST") else "mx",
+        "TRANSPORT": SMTP if values.get("SMARTHOST") else MX,
         "DELIVERY": "container",
         # Held by a process that renews it all the time: a killed one's mail goes on soon
         "DELIVERY_LEASE": "60",
@@ -276,6 +281,11 @@ def public_ports(machine: MachineSettings) -> dict[str, int]:
         "SUBMISSIONS_PORT": machine.submissions_port,
         "INBOUND_PORT": machine.inbound_port,
     }
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _port_text(port: int) -> str:

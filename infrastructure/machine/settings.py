@@ -21,6 +21,8 @@ DATA_DIR = "/var/lib/postfinch"
 _FILE = values.TEXT.or_empty()
 
 ACME, FILES, OFF = "acme", "files", "off"
+#: How mail leaves, by the setting TRANSPORT
+MX, SMTP, SES = "mx", "smtp", "ses"
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         environ = config_file.environment(os.environ)
-    except ConfigError as error:
+    except (ConfigError, PermissionError) as error:
         print(f"postfinch: {error}", file=sys.stderr)
         return 2
     backup_dir = environ.get("BACKUP_DIR")

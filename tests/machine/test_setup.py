@@ -75,12 +75,29 @@ def test_doctor_knows_a_machine_without_its_environment_by_its_data(machine: Mac
     assert f"Address of {environment['SYSTEM_DOMAIN']}" in results
 
 
+def test_the_operator_manages_the_accounts_of_the_machine(machine: Machine) -> None:
+    result = machine.run("admin", "--local", "list-accounts")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("0\t")
+    assert machine.run("admin", "--local", "list-dead-letters").stdout == ""
+
+
 def test_a_stopped_service_is_a_problem(tmp_path: Path, place: Outside) -> None:
     machine = Machine(tmp_path, **place.environment(), POSTFINCH_CONFIG="/dev/null")
     code, results = findings(machine, "doctor")
     assert code == 1
     assert "postfinch serve" in results["Service"]["remedy"]
     assert not machine.data_dir.exists()
+
+
+def test_doctor_tries_the_smarthost_with_its_tls_setting(tmp_path: Path, place: Outside) -> None:
+    smarthost = f"127.0.0.1:{place.mail_port}"
+    machine = Machine(tmp_path, POSTFINCH_CONFIG="/dev/null", SMARTHOST=smarthost)
+    _, results = findings(machine, "doctor")
+    assert results[f"Smarthost {smarthost}"]["status"] == "problem"
+    assert "SMARTHOST_TLS" in results[f"Smarthost {smarthost}"]["remedy"]
+    _, results = findings(machine, "doctor", SMARTHOST_TLS="off")
+    assert results[f"Smarthost {smarthost}"]["status"] == "ok"
 
 
 def test_a_value_that_cannot_be_ends_setup_with_status_2(machine: Machine, config: str) -> None:

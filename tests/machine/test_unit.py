@@ -60,14 +60,13 @@ def test_systemd_understands_every_line_of_the_unit(unit: Path) -> None:
 
 @pytest.fixture
 def confined_machine(unit: Path, place: Outside, tmp_path: Path) -> Iterator[Machine]:
-    """A service that writes to its data and to a private folder for temporary files only."""
-    machine = Machine(tmp_path, **place.environment(), TMPDIR=str(tmp_path / "tmp"))
-    for folder in (machine.data_dir, tmp_path / "tmp"):
-        folder.mkdir()
+    """A service that can write to its data only."""
+    machine = Machine(tmp_path, **place.environment())
+    machine.data_dir.mkdir()
     machine.ports["SUBMISSION_PORT"] = 587
     machine.wrapper = (
         *("unshare", "-m", "--propagation", "private", sys.executable, confined.__file__, "mounts"),
-        *(str(unit), f"{machine.data_dir}:{tmp_path / 'tmp'}"),
+        *(str(unit), str(machine.data_dir)),
     )
     with machine:
         yield machine

@@ -22,7 +22,8 @@ PAGES = [
 ]
 
 _LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]+)?\)")
-_CODE_PATH = re.compile(r"`([\w./-]+/[\w.-]+\.(?:py|yaml|sh|mjs|tsv|md|toml))`")
+# Not those that begin with a slash: they are on a reader's machine
+_CODE_PATH = re.compile(r"`(?!/)([\w./-]+/[\w.-]+\.(?:py|yaml|sh|mjs|tsv|md|toml))`")
 # A path in a page may be relative to one of these folders
 _FOLDERS = (ROOT, ROOT / "chalicelib", ROOT / "infrastructure", ROOT / "tests")
 

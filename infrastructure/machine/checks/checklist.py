@@ -20,10 +20,10 @@ from infrastructure.machine.checks import (
 )
 from infrastructure.machine.checks.finding import NO_ANSWER, PROBLEM, SKIPPED, Finding
 from infrastructure.machine.checks.installation import Installation
+from infrastructure.machine.settings import SMTP
 
 Check = Callable[[], Finding | Iterable[Finding]]
 
-SMTP = "smtp"
 _MOST_THREADS = 16
 
 
@@ -56,6 +56,7 @@ def of_service(installation: Installation, *, has_access: bool) -> dict[str, Che
     checks: dict[str, Check] = {
         "Service": lambda: running_service.check_health(installation),
         "Certificates": lambda: running_service.check_certificates(installation),
+        "Backups": lambda: running_service.check_backups(installation),
         "Alarms": lambda: running_service.check_alarms(installation),
     }
     if installation.service.transport == SMTP:

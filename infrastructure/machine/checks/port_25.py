@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from chalicelib.core import dns
 from infrastructure.machine.checks.finding import OK, PROBLEM, Finding
 from infrastructure.machine.checks.installation import Installation
-from infrastructure.machine.checks.sender_records import MX
+from infrastructure.machine.settings import MX
 
 #: Names another domain than the usual one whose mail host is tried
 VARIABLE = "PORT_25_DOMAIN"

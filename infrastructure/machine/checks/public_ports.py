@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 
-from infrastructure.machine import configuration, listening
+from infrastructure.machine import configuration, listening, settings
 from infrastructure.machine.checks.finding import OK, PROBLEM, Finding
 from infrastructure.machine.checks.installation import Installation
 
@@ -16,13 +16,20 @@ _SECONDS = 2.0
 
 def check_ports(installation: Installation) -> Iterator[Finding]:
     """Check each port of the settings; 0 is none."""
-    last_settings: dict[str, str] = {}
-    if installation.is_running:
-        with suppress(OSError):
-            last_settings = configuration.stored_settings(installation.data_dir)
+    own_ports = _ports_of_service(installation)
     for name, port in configuration.public_ports(installation.machine).items():
         if port:
-            yield _check(installation, name, port, has_it=last_settings.get(name) == str(port))
+            yield _check(installation, name, port, has_it=port in own_ports)
+
+
+def _ports_of_service(installation: Installation) -> Collection[int]:
+    """Return the ports of the service that runs; none if none does, or another user's."""
+    if not installation.is_running:
+        return ()
+    with suppress(OSError):
+        values = configuration.stored_settings(installation.data_dir)
+        return configuration.public_ports(settings.load(values)).values()
+    return ()
 
 
 def _check(installation: Installation, name: str, port: int, *, has_it: bool) -> Finding:
@@ -33,7 +40,7 @@ def _check(installation: Installation, name: str, port: int, *, has_it: bool) ->
             return Finding(check, OK, f"free ({name})")
     except OSError as error:
         refusal = listening.refusal(name, address, port, error)
-        if error.errno == errno.EADDRINUSE and has_it:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES) and has_it:
             return Finding(check, OK, f"the service has it ({name})")
         if error.errno == errno.EACCES and not _answers(installation.host, port):
             text = f"free ({name}); the unit of `postfinch service` may bind it"

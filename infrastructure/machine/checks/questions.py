@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import typer
 
 from infrastructure.local.supervisor.data_folder import ConfigError
-from infrastructure.machine.settings import DATA_DIR
+from infrastructure.machine.settings import DATA_DIR, MX, SMTP
 
-MX, SMTP, SES = "mx", "smtp", "ses"
 _OPTION_OF = {"system_domain": "--domain", "smarthost": "--smarthost"}
 _DOMAIN = "The service's own mail domain, such as mail.example.com"
 _ADMIN_EMAIL = "The administrator's address, for alarms and for the certificate authority"

@@ -1,4 +1,7 @@
-"""Ask the running service how it is: health, readiness, certificates, alarms and dead letters."""
+"""Ask the running service how it is.
+
+Its health and readiness, certificates, backups, open alarms and dead letters are checked.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from chalicelib.core import clock
 from infrastructure.local import figures
 from infrastructure.local.figures import DEAD
 from infrastructure.machine import alarms
+from infrastructure.machine.backup.status import backup_status
 from infrastructure.machine.certificates.status import (
     CertificateStatus,
     certificate_status,
@@ -56,6 +60,22 @@ def check_certificates(installation: Installation) -> Iterator[Finding]:
         statuses[0] = file_status(files, now)
     for status in statuses:
         yield _judge_certificate(status, now, wants_acme=wants_acme)
+
+
+def check_backups(installation: Installation) -> Iterator[Finding]:
+    """Check that the scheduled backups are made."""
+    machine = installation.machine
+    if not machine.backup_dir:
+        remedy = "postfinch setup --backup-dir FOLDER, or back up by other means (docs/backups.md)"
+        yield Finding("Backups", WARNING, "none are scheduled", remedy)
+        return
+    status = backup_status(installation.data_dir)
+    last = f"the last one is of {_date(status.success)}" if status.success else "there is none yet"
+    if status.is_failing:
+        remedy = f"see that the service may write to {machine.backup_dir}, and that it has room"
+        yield Finding("Backups", PROBLEM, f"{status.text}; {last}", remedy)
+    else:
+        yield Finding("Backups", OK if status.success else WARNING, last)
 
 
 def check_alarms(installation: Installation) -> Iterator[Finding]:

@@ -21,11 +21,11 @@ from infrastructure.bootstrap import SELECTOR
 from infrastructure.machine.checks.finding import NO_ANSWER, OK, PROBLEM, Finding
 from infrastructure.machine.checks.installation import Installation
 from infrastructure.machine.checks.own_addresses import public_addresses
+from infrastructure.machine.settings import MX, SES, SMTP
 
-MX = "mx"
 _OTHERS = {
-    "smtp": "include:<what the operator of the smarthost names>",
-    "ses": "include:amazonses.com",
+    SMTP: "include:<what the operator of the smarthost names>",
+    SES: "include:amazonses.com",
 }
 
 

@@ -57,6 +57,7 @@ FOREIGN = {
     "PIP_INDEX_URL",
     "PLAIN",
     "POST",
+    "PROFILE",
     "PROGRAM",
     "PUT",
     "REQUESTS_CA_BUNDLE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import resource
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from infrastructure.machine import alarms, configuration
+from infrastructure.machine.backup.status import BackupStatus, write_status
 from infrastructure.machine.certificates import service_certificate
 from infrastructure.machine.checks import (
     checklist,
@@ -74,6 +76,40 @@ def test_a_port_that_the_service_has_itself_is_fine(
         fcntl.flock(lock, fcntl.LOCK_EX)
         (finding,) = public_ports.check_ports(subject)
     assert (finding.status, finding.detail) == (OK, "the service has it (HTTP_PORT)")
+
+
+def test_ports_that_are_the_default_are_known_as_those_of_the_service(
+    install: Installing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EADDRINUSE, "Address already in use")
+
+    monkeypatch.setattr(public_ports.listening, "bind", refuse)
+    subject = install()
+    subject.data_dir.mkdir()
+    with (subject.data_dir / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results = list(public_ports.check_ports(subject))
+    assert [finding.check for finding in results] == [
+        f"Port {port}" for port in (80, 443, 587, 465, 25)
+    ]
+    assert {finding.status for finding in results} == {OK}
+
+
+def test_ports_that_only_the_unit_may_bind_are_free(
+    install: Installing, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(public_ports.listening, "bind", refuse)
+    subject = install(**on_port(listener))
+    (finding,) = public_ports.check_ports(subject)
+    assert finding.status == PROBLEM  # another program answers there
+    listener.close()
+    (finding,) = public_ports.check_ports(subject)
+    assert finding.status == OK
+    assert "postfinch service" in finding.detail
 
 
 def test_port_25_is_tried_at_the_mail_host_of_a_domain(
@@ -193,6 +229,23 @@ def test_a_certificate_that_the_authority_has_not_issued_is_a_warning(install: I
     assert DOMAIN in finding.check
     (finding,) = running_service.check_certificates(install(TLS="off"))
     assert finding.status == OK
+
+
+def test_backups_that_fail_or_are_not_made_are_shown(install: Installing) -> None:
+    (finding,) = running_service.check_backups(install())
+    assert (finding.status, finding.detail) == (WARNING, "none are scheduled")
+    subject = install(BACKUP_DIR="/backups")
+    subject.data_dir.mkdir()
+    (finding,) = running_service.check_backups(subject)
+    assert (finding.status, finding.detail) == (WARNING, "there is none yet")
+    write_status(subject.data_dir, BackupStatus(success=NOW))
+    (finding,) = running_service.check_backups(subject)
+    assert finding.status == OK
+    failure = BackupStatus(success=NOW, failure=NOW, text="the disk is full", is_failing=True)
+    write_status(subject.data_dir, failure)
+    (finding,) = running_service.check_backups(subject)
+    assert finding.status == PROBLEM
+    assert finding.detail.startswith("the disk is full; the last one is of 2026-")
 
 
 def test_open_alarms_are_shown(install: Installing) -> None:
