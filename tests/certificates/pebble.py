@@ -67,8 +67,9 @@ def run_pebble(
 ) -> Iterator[Pebble]:
     """Run it until the block ends, at ``address``. It checks names at ``http_port`` there.
 
-    Those that ask it for certificates know it as ``name``. Its certificates live for so many ``days``. It remembers nothing of an earlier run at the same
-    ``port``. ``environ`` are its variables.
+    Those that ask it for certificates know it as ``name``. Its certificates live for so many
+    ``days``. It remembers nothing of an earlier run at the same ``port``. ``environ`` are its
+    variables.
     """
     folder.mkdir(exist_ok=True)
     dns = DnsServer("127.0.0.1", free_port(), _Names(address))

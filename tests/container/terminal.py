@@ -1,23 +1,26 @@
-"""Type the commands that a page shows for Docker, with podman in the place of Docker.
-
-Commands run as they are written there. Programs of the names ``docker`` and ``sudo`` pass them on, as
-those of Debian's package podman-docker do.
-"""
+"""Type the commands that a page shows, as they are written there."""
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.container.engine import Engine
 from tests.journey.service import ROOT
 
-_TIMEOUT_SECONDS = 300.0
+_TIMEOUT_SECONDS = 240.0
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SCRIPT = """\
+trap 'export -p >{state}; pwd >{state}.folder' EXIT
+. {state}
+cd "$(cat {state}.folder)"
+set -a
+{commands}
+"""
 _DOCKER = """\
 if [ "$1" = compose ]; then shift; exec {python} -m podman_compose "$@"; fi
 exec podman "$@"
@@ -25,51 +28,32 @@ exec podman "$@"
 
 
 def blocks(page: str, heading: str) -> list[str]:
-    """Return the commands of a section of a page in docs/, one text for each of its blocks."""
+    """Return the commands under a heading of a page in docs/, one text for each block."""
     text = (ROOT / "docs" / page).read_text()
-    pattern = rf"^(#+) {re.escape(heading)}\n(.*?)(?=^\1 |\Z)"
+    pattern = rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)"
     section = re.search(pattern, text, re.DOTALL | re.MULTILINE)
     assert section, f"{page} has no section {heading}"
-    return _BLOCK.findall(section[2])
+    return _BLOCK.findall(section[1])
 
 
 class Terminal:
-    """A shell with a home folder; what a command changes, those after it see.
+    """A shell in a folder ``home``; what a command changes, those after it see.
 
-    ``folder`` is where the commands run, and ``variables`` is their environment.
+    ``shell`` runs it, here or in a container that has the folder at the same place.
     """
 
-    def __init__(self, engine: Engine, home: Path, folder: Path, **variables: str) -> None:
-        self.folder = folder
-        self._programs = home / "programs"
+    def __init__(self, home: Path, shell: Sequence[str] = ("sh",), **variables: str) -> None:
+        self.home = home
+        self._shell = shell
         self._state = home / "variables"
-        self.variables = {
-            **os.environ,
-            **engine.environment(),
-            "HOME": str(home),
-            "PATH": f"{self._programs}:{os.environ['PATH']}",
-            **variables,
-        }
-        self._programs.mkdir(parents=True)
-        networks = home / "networks"
-        networks.mkdir()
-        options = " ".join((*engine.options, "--network-config-dir", str(networks)))
-        self._add_program("podman", f'exec {shutil.which("podman")} {options} "$@"\n')
-        self._add_program("docker", _DOCKER.format(python=sys.executable))
-        self._add_program("sudo", 'exec "$@"\n')
-
-    def _add_program(self, name: str, text: str) -> None:
-        path = self._programs / name
-        path.write_text(f"#!/bin/sh\n{text}")
-        path.chmod(0o755)
+        exports = [f"export {name}='{text}'\n" for name, text in variables.items()]
+        self._state.write_text("".join(exports))
+        (home / "variables.folder").write_text(str(home))
 
     def run(self, commands: str, *, may_fail: bool = False) -> str:
         """Run lines of shell; return what they print to the standard output."""
-        end = f"env -0 >{self._state}; pwd >{self._state}.folder"
         process = subprocess.run(
-            ["sh", "-euc", f"trap '{end}' EXIT; set -a\n{commands}"],
-            cwd=self.folder,
-            env=self.variables,
+            [*self._shell, "-euc", _SCRIPT.format(state=self._state, commands=commands)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -77,7 +61,26 @@ class Terminal:
             check=False,
         )
         assert may_fail or process.returncode == 0, commands + process.stdout + process.stderr
-        pairs = self._state.read_text().rstrip("\0").split("\0")
-        self.variables = dict(pair.split("=", 1) for pair in pairs)
-        self.folder = Path(self._state.with_suffix(".folder").read_text().strip())
         return process.stdout
+
+
+def docker_variables(engine: Engine, folder: Path) -> dict[str, str]:
+    """Return variables with which podman is called in place of Docker, and no other user with sudo.
+
+    Programs of these names in ``folder`` pass commands on, as those of Debian's podman-docker do.
+    """
+    networks = folder / "networks"
+    networks.mkdir(parents=True)
+    options = " ".join((*engine.options, "--network-config-dir", str(networks)))
+    programs = {
+        "podman": f'exec {shutil.which("podman")} {options} "$@"\n',
+        "docker": _DOCKER.format(python=sys.executable),
+        "sudo": 'exec "$@"\n',
+    }
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}")
+        (folder / name).chmod(0o755)
+    return {
+        **engine.environment(),
+        "PATH": f"{folder}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    }
