@@ -32,13 +32,13 @@ class Surroundings:
     pebble: Pebble
     trust: Path
 
-    def settings(self) -> dict[str, str]:
-        """Return the settings by which a machine uses this authority and this mail host."""
+    def settings(self, trust: Path) -> dict[str, str]:
+        """Return the settings by which a machine, which has ``trust`` there, uses all of it."""
         return {
             "MX_PORT": str(self.place.mail_port),
             "ALLOW_PRIVATE_ADDRESSES": "true",
             "ACME_DIRECTORY": self.pebble.directory,
-            "ACME_CA": f"{self.trust}/authority.pem",
+            "ACME_CA": f"{trust}/authority.pem",
         }
 
     def publish(self, output: str) -> None:

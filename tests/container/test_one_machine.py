@@ -60,14 +60,15 @@ def terminal(
     """A terminal in a folder that has a checkout."""
     engine.podman("tag", service_image, "docker.io/postfinch/postfinch")
     shutil.copytree(ROOT / FOLDER, home / "postfinch" / FOLDER)
+    trust = around.trust
     service = {
         "dns": [ADDRESS],
-        "environment": around.settings() | {"SSL_CERT_FILE": f"{around.trust}/root.pem"},
-        "volumes": [f"{around.trust}:{around.trust}:ro"],
+        "environment": around.settings(trust) | {"SSL_CERT_FILE": f"{trust}/root.pem"},
+        "volumes": [f"{trust}:{trust}:ro"],
     }
     (home / "around.yaml").write_text(yaml.safe_dump({"services": {"postfinch": service}}))
     (home / ".curlrc").write_text(
-        f'cacert = "{around.trust}/root.pem"\nresolve = "{HOST}:443:{ADDRESS}"\n'
+        f'cacert = "{trust}/root.pem"\nresolve = "{HOST}:443:{ADDRESS}"\n'
     )
     terminal = Terminal(
         home,
