@@ -1,5 +1,6 @@
-# The whole local service as an image, for tests and development (docs/container.md). Build it in the
-# repository's root, with Docker, Podman or Buildah:
+# The whole service as an image: for tests and development (docs/container.md), and with `serve` for
+# production on one machine (docs/one-machine.md). Build it in the repository's root, with Docker,
+# Podman or Buildah:
 #
 #   docker build -t postfinch/postfinch .
 #   docker run -p 127.0.0.1:8080:8080 -p 127.0.0.1:2525:2525 postfinch/postfinch
@@ -32,29 +33,29 @@ COPY postfinch /opt/postfinch/postfinch
 COPY relay /opt/postfinch/relay
 RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/postfinch \
  && mkdir -p /opt/postfinch/bin \
- && printf '%s\n' '#!/bin/sh' \
-      'case "$$ $*" in "1 run"|"1 serve") exec python3 -m infrastructure.local.container "$1";; esac' \
-      'exec python3 -m postfinch "$@"' > /opt/postfinch/bin/postfinch \
+ && printf '%s\n' '#!/bin/sh' 'exec python3 -m infrastructure.local.container "$@"' \
+      > /opt/postfinch/bin/postfinch \
  && chmod 755 /opt/postfinch/bin/postfinch
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="Postfinch" \
-      org.opencontainers.image.description="Email delivery service for tests: HTTP API, SMTP, mailbox" \
+      org.opencontainers.image.description="Email delivery service: HTTP API, SMTP relay, console" \
       org.opencontainers.image.licenses="MIT"
 COPY --from=packages /opt/postfinch /opt/postfinch
 # Any user may make files in the volume; those of the service are readable by their owner only.
 RUN mkdir -m 1777 /data
+# API_HOST and what follows are for `run`; infrastructure/machine/container.py has the ports of `serve`.
 # The ports are published by a mapping, which decides who reaches them; web pages of other sites are
 # refused in any case (LOCAL_PEERS, LOCAL_NAMES).
 ENV PATH=/opt/postfinch/bin:$PATH PYTHONPATH=/opt/postfinch \
     PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1 \
     DATA_DIR=/data LOG_OUTPUT=stdout \
-    API_HOST=0.0.0.0 RELAY_HOST=0.0.0.0 \
+    API_HOST=0.0.0.0 \
     API_PORT=8080 SMTP_PORT=2525 API_TLS_PORT=8443 SMTP_TLS_PORT=2465 \
     LOCAL_PEERS=any LOCAL_NAMES=postfinch,host.docker.internal
 WORKDIR /opt/postfinch
 USER 10001:10001
-EXPOSE 8080 8443 2525 2465
+EXPOSE 8080 8443 2525 2465 2587
 VOLUME /data
 # Where the engine knows --start-interval (Docker 25, Podman 5), one second there is a good choice.
 HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 \

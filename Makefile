@@ -72,7 +72,7 @@ wheel: .venv/bin/python ## Build the package that people install into build/dist
 	@exec $(PYTHON) $(PIP:install=wheel) --no-deps --wheel-dir build/dist .
 
 # Podman and Buildah keep the health check in Docker's format only
-image: ## Build the image of the whole local service as IMAGE, with docker, podman or buildah
+image: ## Build the image of the whole service as IMAGE, with docker, podman or buildah
 	@if docker info >/dev/null 2>&1; then exec docker build -t $(IMAGE) $(OPTIONS) .; fi; \
 	for builder in podman buildah; do \
 	  if command -v $$builder >/dev/null; then \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import ssl
 import subprocess
 import time
@@ -24,11 +25,14 @@ DEADLINE_SECONDS = 60.0
 ELSEWHERE = "elsewhere.test"
 
 
+@dataclass(frozen=True, slots=True)
 class _Names:
     """Every name is this machine."""
 
+    address: str
+
     def lookup(self, name: str) -> Records | None:
-        return None if name.endswith(ELSEWHERE) else [("A", "127.0.0.1")]
+        return None if name.endswith(ELSEWHERE) else [("A", self.address)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +45,39 @@ class Pebble:
 
     def root(self) -> ssl.SSLContext:
         """Return a client's context that trusts the certificates of this authority."""
+        return ssl.create_default_context(cadata=self.root_pem())
+
+    def root_pem(self) -> str:
+        """Return the certificate that those of this authority are trusted by."""
         trust = ssl.create_default_context(cafile=str(self.ca_file))
         with urllib.request.urlopen(f"{self.management}/roots/0", context=trust) as response:
-            return ssl.create_default_context(cadata=response.read().decode())
+            return str(response.read().decode())
 
 
 @contextmanager
 def run_pebble(
-    folder: Path, http_port: int, *, days: float = 90, port: int = 0, **environ: str
+    folder: Path,
+    http_port: int,
+    *,
+    days: float = 90,
+    port: int = 0,
+    name: str = "localhost",
+    address: str = "127.0.0.1",
+    **environ: str,
 ) -> Iterator[Pebble]:
-    """Run it until the block ends. It checks names at ``http_port``.
+    """Run it until the block ends, at ``address``. It checks names at ``http_port`` there.
 
-    Its certificates live for so many ``days``. It remembers nothing of an earlier run at the same
-    ``port``. ``environ`` are its variables.
+    Those that ask it for certificates know it as ``name``. Its certificates live for so many
+    ``days``. It remembers nothing of an earlier run at the same ``port``. ``environ`` are its
+    variables.
     """
     folder.mkdir(exist_ok=True)
-    dns = DnsServer("127.0.0.1", free_port(), _Names())
+    dns = DnsServer("127.0.0.1", free_port(), _Names(address))
     dns.start()
-    own = self_signed(folder / "tls", "localhost")
+    own = self_signed(folder / "tls", name)
     port, management_port = port or free_port(), free_port()
     options: dict[str, Any] = {
-        "listenAddress": f"127.0.0.1:{port}",
+        "listenAddress": f"{address}:{port}",
         "managementListenAddress": f"127.0.0.1:{management_port}",
         "certificate": str(own.certificate),
         "privateKey": str(own.key),
@@ -79,11 +95,12 @@ def run_pebble(
         )
         try:
             pebble = Pebble(
-                f"https://localhost:{port}/dir",
+                f"https://{name}:{port}/dir",
                 own.certificate,
                 f"https://localhost:{management_port}",
             )
             _wait(pebble, process, folder / "pebble.log")
+            socket.create_connection((address, port), DEADLINE_SECONDS).close()
             yield pebble
         finally:
             process.terminate()
@@ -96,7 +113,7 @@ def _wait(pebble: Pebble, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(pebble.directory, context=trust):
+            with urllib.request.urlopen(f"{pebble.management}/roots/0", context=trust):
                 return
         except OSError:
             assert process.poll() is None, log.read_text()

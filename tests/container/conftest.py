@@ -54,3 +54,9 @@ def provisioned(engine: Engine, cloud: dict[str, str]) -> dict[str, str]:
 def relay_image(engine: Engine) -> str:
     """The image of the relay and of the delivery container."""
     return engine.build("relay")
+
+
+@pytest.fixture(scope="package")
+def service_image(engine: Engine) -> str:
+    """The image of the whole service."""
+    return engine.build_service()

@@ -73,9 +73,25 @@ class Engine:
         root, running = self.directory / "images", self.directory / "running"
         return ("--root", str(root), "--runroot", str(running), "--storage-driver", "vfs")
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of each call of podman."""
+        return (*self._storage, "--cgroup-manager", "cgroupfs")
+
+    def environment(self) -> dict[str, str]:
+        """Return variables with which podman starts containers that are given no limits."""
+        config = self.directory / "containers.conf"
+        limits = ", ".join(f'"{limit}"' for limit in _LIMITS if limit != "--ulimit")
+        config.write_text(f'[containers]\ndefault_ulimits=[{limits}]\n[engine]\nruntime="runc"\n')
+        return {"TMPDIR": str(self.directory), "CONTAINERS_CONF": str(config)}
+
+    def command(self, *arguments: str) -> tuple[str, ...]:
+        """Return a call of podman."""
+        return ("podman", *self.options, *arguments)
+
     def podman(self, *arguments: str) -> str:
         """Run podman; return its output."""
-        return self._run("podman", *self._storage, "--cgroup-manager", "cgroupfs", *arguments)
+        return self._run(*self.command(*arguments))
 
     def prepare(self) -> None:
         """Create a base image and download the packages, so that builds need no network.
@@ -88,21 +104,37 @@ class Engine:
 
     def _create_base(self) -> None:
         """Unpack Debian's Python; its packages work without being configured."""
+        packages = "base-files,coreutils,dash,grep,libc-bin,python3,python3-pip"
+        self.import_debian(BASE, packages, variant="extract")
+
+    def import_debian(self, name: str, packages: str, *, variant: str = "minbase") -> str:
+        """Make an image of Debian with packages, as a variant of mmdebstrap; return its name."""
         archive = self.directory / "system.tar"
         try:
             self._run(
-                *("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", "bookworm"),
-                *("--include=base-files,coreutils,dash,grep,libc-bin,python3,python3-pip",),
+                *("mmdebstrap", "--quiet", "--mode=root", f"--variant={variant}", "bookworm"),
+                f"--include={packages}",
                 *(f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in _EXCLUDED_FOLDERS),
                 *(str(archive), f"deb {_MIRROR} bookworm main"),
             )
         except AssertionError as fault:
             raise NoBaseImage(str(fault)[-2000:]) from None
-        self.podman("import", str(archive), BASE)
+        self.podman("import", str(archive), name)
         archive.unlink()
+        return name
+
+    @property
+    def wheels(self) -> Path:
+        """The folder of the packages that builds install."""
+        return self.directory / "wheels"
+
+    def download(self, *requirements: str) -> None:
+        """Add packages to :attr:`wheels`: those that building our own one needs."""
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(self.wheels))
+        self._run(*pip, *requirements)
 
     def _download_packages(self) -> None:
-        wheels = str(self.directory / "wheels")
+        wheels = str(self.wheels)
         names = ("requirements.txt", "requirements-local.txt", "relay/requirements.txt")
         lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
         # PyPI has only their source, and a build in a container could not fetch setuptools.
@@ -131,9 +163,17 @@ class Engine:
             *("--format=docker", "--layers=false", "--file", str(file), *options),
             *("--build-arg", f"BASE={BASE}"),
             *("--build-arg", "PIP_NO_INDEX=1", "--build-arg", "PIP_FIND_LINKS=/wheels"),
-            *("--volume", f"{self.directory / 'wheels'}:/wheels:ro", "--tag", name, str(ROOT)),
+            *("--volume", f"{self.wheels}:/wheels:ro", "--tag", name, str(ROOT)),
         )
         return name
+
+    def run_system(self, image: str, name: str, *folders: Path) -> None:
+        """Run a container whose first process is systemd, with folders at the same places."""
+        volumes = [f"--volume={folder}:{folder}" for folder in folders]
+        self.podman(
+            *("run", "--runtime=runc", "--network=host", *_LIMITS, "--detach", f"--name={name}"),
+            *("--privileged", "--systemd=always", *volumes, image, "/lib/systemd/systemd"),
+        )
 
     def run(
         self,
@@ -155,13 +195,10 @@ class Engine:
     @contextmanager
     def docker_api(self) -> Iterator[str]:
         """Serve Docker's API while the block runs; yield the address of its socket."""
-        path, config = self.directory / "api.sock", self.directory / "containers.conf"
-        limits = ", ".join(f'"{limit}"' for limit in _LIMITS if limit != "--ulimit")
-        config.write_text(f'[containers]\ndefault_ulimits=[{limits}]\n[engine]\nruntime="runc"\n')
-        options = (*self._storage, "--cgroup-manager", "cgroupfs")
+        path = self.directory / "api.sock"
         process = subprocess.Popen(
-            ("podman", *options, "system", "service", "--time=0", f"unix://{path}"),
-            env=os.environ | {"TMPDIR": str(self.directory), "CONTAINERS_CONF": str(config)},
+            ("podman", *self.options, "system", "service", "--time=0", f"unix://{path}"),
+            env=os.environ | self.environment(),
             stderr=subprocess.DEVNULL,
         )
         try:

@@ -115,11 +115,6 @@ class Container:
         ]
 
 
-@pytest.fixture(scope="module")
-def image(engine: Engine) -> str:
-    return engine.build_service()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def network(engine: Engine) -> Iterator[None]:
     """Let no other test see the interfaces; the engine comes first, as it downloads packages."""
@@ -128,9 +123,9 @@ def network(engine: Engine) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def container(engine: Engine, image: str) -> Iterator[Container]:
+def container(engine: Engine, service_image: str) -> Iterator[Container]:
     container = Container(engine, "service")
-    container.start(image)
+    container.start(service_image)
     yield container
     engine.podman("rm", "--force", "--time=0", "service")
 
@@ -254,10 +249,10 @@ def test_it_stops_in_order_and_keeps_its_data(container: Container) -> None:
     assert "delivery" in container.event_types("kept@inbox.test")
 
 
-def test_any_user_may_run_it_under_names_of_their_own(engine: Engine, image: str) -> None:
+def test_any_user_may_run_it_under_names_of_their_own(engine: Engine, service_image: str) -> None:
     container = Container(engine, "another")
     try:
-        container.start(image, "--user=12345:12345", LOCAL_NAMES="mail.lan")
+        container.start(service_image, "--user=12345:12345", LOCAL_NAMES="mail.lan")
         assert container.request("/local/mailbox", Host="mail.lan").status == 200
         assert container.request("/local/mailbox", Host="postfinch").status == 403
     finally:
@@ -282,12 +277,12 @@ def test_the_application_of_the_compose_example_sends_and_reads(container: Conta
     assert "Both messages are in the mailbox" in output
 
 
-def test_the_testcontainers_example_passes(engine: Engine, image: str) -> None:
+def test_the_testcontainers_example_passes(engine: Engine, service_image: str) -> None:
     file = ROOT / "examples" / "testcontainers" / "test_mail.py"
     with engine.docker_api() as socket_address:
         environment = {
             "DOCKER_HOST": socket_address,
-            "POSTFINCH_IMAGE": image,
+            "POSTFINCH_IMAGE": service_image,
             "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
             # It would have to be downloaded; the container ends with the example's fixture
             "TESTCONTAINERS_RYUK_DISABLED": "true",
@@ -309,5 +304,5 @@ def _run_python(*arguments: str, environment: dict[str, str]) -> str:
     return process.stdout
 
 
-def test_the_image_is_small(engine: Engine, image: str) -> None:
-    assert engine.size(image) - engine.size(BASE) < MOST_BYTES
+def test_the_image_is_small(engine: Engine, service_image: str) -> None:
+    assert engine.size(service_image) - engine.size(BASE) < MOST_BYTES

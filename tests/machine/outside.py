@@ -17,18 +17,20 @@ from infrastructure.local.dns.server import DnsServer
 from tests.free_ports import free_port
 
 MAIL_HOST = "mx.outside.example"
+_LOOPBACK = "127.0.0.1"
 
 
 class Zone:
-    """Every name has its mail at the one host, which is on loopback, and what a test published."""
+    """Every name has its mail at the one host, which has the address, and what a test published."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = _LOOPBACK) -> None:
         self.published: dict[str, list[tuple[str, str]]] = {}
+        self.address = address
 
     def lookup(self, name: str) -> Records | None:
         """Return the records of a name."""
         name = name.rstrip(".").lower()
-        return [("A", "127.0.0.1"), ("MX", f"10 {MAIL_HOST}"), *self.published.get(name, [])]
+        return [("A", self.address), ("MX", f"10 {MAIL_HOST}"), *self.published.get(name, [])]
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Outside:
     def environment(self) -> dict[str, str]:
         """Return the settings with which a machine sends to this host."""
         return {
-            "DNS_SERVERS": f"127.0.0.1:{self.dns_port}",
+            "DNS_SERVERS": f"{self.zone.address}:{self.dns_port}",
             "MX_PORT": str(self.mail_port),
             "ALLOW_PRIVATE_ADDRESSES": "true",
         }
@@ -77,13 +79,13 @@ class _Handler(MessageHandler):
 
 
 @contextmanager
-def outside() -> Iterator[Outside]:
-    """Have DNS and mail host while the block runs."""
-    place = Outside(mail_port=free_port())
-    dns_server = DnsServer("127.0.0.1", 0, place.zone)
+def outside(address: str = _LOOPBACK, dns_port: int = 0) -> Iterator[Outside]:
+    """Have DNS and mail host at an address of this machine while the block runs."""
+    place = Outside(Zone(address), mail_port=free_port())
+    dns_server = DnsServer(address, dns_port, place.zone)
     dns_server.start()
     place.dns_port = dns_server.port
-    host = Controller(_Handler(place), hostname="127.0.0.1", port=place.mail_port)
+    host = Controller(_Handler(place), hostname=address, port=place.mail_port)
     host.start()
     try:
         yield place

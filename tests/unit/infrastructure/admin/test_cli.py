@@ -13,8 +13,8 @@ from chalicelib.accounts.store import accounts
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import settings
 from infrastructure.admin import cli
-from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
+from infrastructure.local.supervisor.ports import InternalPorts
 from tests.free_ports import free_port
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_domain, make_subaccount, transmission

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -22,3 +23,48 @@ def test_a_stop_before_the_supervisor_has_its_handlers_ends_with_status_zero() -
     command = [sys.executable, "-c", STOPPED_EARLY]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert (process.returncode, process.stderr) == (0, "")
+
+
+# The service is replaced by one that writes its settings
+WRITES_SETTINGS = """
+import json, os, sys, types
+from infrastructure.local import container
+def main(*arguments):
+    print(json.dumps(dict(os.environ)))
+    return 0
+for name in ("infrastructure.machine.serve", "infrastructure.local.run"):
+    sys.modules[name] = types.SimpleNamespace(main=main)
+container.main()
+"""
+
+
+def environment_of(command: str, **environ: str) -> dict[str, str]:
+    process = subprocess.run(
+        [sys.executable, "-c", WRITES_SETTINGS, command],
+        cwd=ROOT,
+        env={"SYSTEM_DOMAIN": "mail.acme.example", "POSTFINCH_CONFIG": "/dev/null", **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    values: dict[str, str] = json.loads(process.stdout)
+    return values
+
+
+def test_production_listens_above_1024_and_on_every_address() -> None:
+    values = environment_of("serve")
+    assert values["HTTPS_PORT"] == "8443"
+    assert values["PUBLIC_URL"] == "https://mail.acme.example"
+    assert "RELAY_HOST" not in values
+
+
+def test_the_local_service_keeps_its_own_ports() -> None:
+    values = environment_of("run")
+    assert values["RELAY_HOST"] == "0.0.0.0"
+    assert "HTTPS_PORT" not in values
+    assert environment_of("run", RELAY_HOST="127.0.0.1")["RELAY_HOST"] == "127.0.0.1"
+
+
+def test_a_setting_that_cannot_be_is_left_to_the_service() -> None:
+    assert environment_of("serve", TLS="none")["TLS"] == "none"
