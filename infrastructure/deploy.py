@@ -37,6 +37,10 @@ from infrastructure.deployment.stack import CAPABILITIES, ProvisionFailed, Stack
 from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
 from infrastructure.provision import complete_tables
 
+#: A user name and its password, which is a secret
+_PASSWORD = "SmarthostPassword"  # pragma: allowlist secret
+_LOGIN = {"SmarthostUsername", _PASSWORD}
+
 Clients = Callable[[str], Any]
 Outputs = Mapping[str, str]
 
@@ -145,9 +149,12 @@ def check_values(environ: Mapping[str, str]) -> None:
 def refuse_conflicts(earlier: Mapping[str, str], parameters: Mapping[str, str]) -> None:
     """Raise :class:`ProvisionFailed` if what a stage would have then contradicts itself.
 
-    A secret that CloudFormation does not show counts as set.
+    CloudFormation shows the same of a secret that is set and of one that is not, so nothing is said
+    about those of ``earlier``.
     """
     together = {**earlier, **parameters}
+    if earlier and _PASSWORD not in parameters:
+        together = {name: text for name, text in together.items() if name not in _LOGIN}
     environ = {
         setting.name.upper(): text
         for setting in parameter_settings()
@@ -173,13 +180,14 @@ def _variable(parameter: str) -> str:
 def _settings_of(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that a stack's parameters choose; secret ones cannot be read.
 
-    Nor is there a user name, which would be one without its password.
+    Nor is there the user name of a password.
     """
     return {
-        setting.name.upper(): parameters[parameter_of(setting.name)]
+        setting.name.upper(): text
         for setting in parameter_settings()
-        if not (is_secret(setting) or setting.name == "smarthost_username")
-        and parameters[parameter_of(setting.name)]
+        if not is_secret(setting)
+        and (name := parameter_of(setting.name)) not in _LOGIN
+        and (text := parameters[name])
     }
 
 

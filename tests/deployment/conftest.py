@@ -24,8 +24,6 @@ def deployed(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Iter
         running.deploy(
             Smarthost=f"127.0.0.1:{running.sink.port}",
             SmarthostTls="off",
-            SmarthostUsername="sender",
-            SmarthostPassword="not shown again",
             EventsLag="0",
             RedeliveryBase="0",
         )

@@ -127,6 +127,14 @@ def test_what_a_stage_has_already_counts_for_contradictions() -> None:
         deploy.refuse_conflicts({"SmarthostUsername": ""}, {"SmarthostPassword": "p"})
 
 
+def test_a_secret_of_a_stage_that_is_not_shown_may_be_set_or_not() -> None:
+    earlier = {"SmarthostUsername": "", "SmarthostPassword": "****"}
+    deploy.refuse_conflicts(earlier, {})
+    deploy.refuse_conflicts(earlier | {"SmarthostUsername": "u"}, {})
+    with pytest.raises(ProvisionFailed, match="SMARTHOST_USERNAME is set without"):
+        deploy.refuse_conflicts({}, {"SmarthostUsername": "u"})
+
+
 def test_functions_in_a_local_cloud_use_another_smarthost_only_to_deliver() -> None:
     environ = {"SMARTHOST": "mail.test:587"}
     assert local_environment(environ, PORTS)["SMARTHOST"] == "127.0.0.1:2"
