@@ -75,7 +75,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(deployed: Deployment, package: Package) -> Stage:
     """A stage that nobody has used, beside the one of the other tests."""
-    fresh = Deployment(deployed.cloud, package, deployed.sink, "blue")
+    fresh = Deployment(deployed.cloud, package, deployed.sink, "amber")
     fresh.deploy(
         Smarthost=f"127.0.0.1:{deployed.sink.port}",
         SmarthostTls="off",
@@ -159,7 +159,7 @@ def events(stage: Stage, recipient: str = RECIPIENT) -> list[str]:
 def move(stage: Stage, data_dir: Path, direction: str, *options: str) -> str:
     """Run the command, which must end well; return what it says."""
     url = stage.deployment.cloud.url
-    other = json.dumps({"name": "blue", "stage": "blue", "endpoint_url": url})
+    other = json.dumps({"name": "amber", "stage": "amber", "endpoint_url": url})
     environment = {name: text for name, text in os.environ.items() if name != "SECRET_KEY"}
     arguments = ["--data-dir", str(data_dir), "--direction", direction, "--other", other, *options]
     result = subprocess.run(
@@ -175,7 +175,7 @@ def move(stage: Stage, data_dir: Path, direction: str, *options: str) -> str:
 
 def test_a_running_machine_is_copied_to_the_stage(machine: Machine, stage: Stage) -> None:
     check = move(stage, machine.service.data_dir, "to", "--check")
-    assert "the stage blue, which is fresh" in check
+    assert "the stage amber, which is fresh" in check
     assert "MISSING" not in move(stage, machine.service.data_dir, "to")
     results = stage.request("GET", "/api/v1/account").json["results"]
     assert results["company_name"] == "Postfinch"
