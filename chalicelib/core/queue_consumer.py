@@ -70,6 +70,7 @@ class Consumer:
         self._polling = polling
         self._client: Any = aws.sqs()
         self._url = ""
+        self._is_behind = False
         self._working = threading.Lock()
 
     def start(self) -> None:
@@ -117,13 +118,18 @@ class Consumer:
         ).get("Messages", [])
 
     def _later(self, messages: Sequence[Json]) -> list[Json]:
-        """Return what arrives within the batching window that ``messages`` open."""
+        """Return what arrives within the batching window that ``messages`` open.
+
+        While more has arrived than one call takes, there is nothing to wait for.
+        """
         later: list[Json] = []
         if self._polling.window:
-            with self._kept_hidden(messages):
-                time.sleep(self._polling.window)
+            if not self._is_behind:
+                with self._kept_hidden(messages):
+                    time.sleep(self._polling.window)
             while len(later) < MOST_GATHERED and (more := self._received(RECEIVE_BATCH, 0)):
                 later += more
+            self._is_behind = len(later) >= MOST_GATHERED
         return later
 
     def _consume(self, messages: Sequence[Json]) -> None:

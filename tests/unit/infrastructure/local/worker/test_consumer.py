@@ -171,6 +171,26 @@ def test_a_batching_window_collects_messages_into_one_call(
     assert len(queued("events")) == 15
 
 
+def test_a_consumer_that_is_behind_does_not_wait_for_more(
+    cloud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENTS_WINDOW", "7")
+    settings.cache_clear()
+    monkeypatch.setattr(queue_consumer, "MOST_GATHERED", 20)
+    pauses: list[float] = []
+    monkeypatch.setattr(queue_consumer.time, "sleep", pauses.append)
+    (consumer,) = consumers("events", lambda event, _: {"batchItemFailures": []}, aws.sqs())
+    queues.send("events", [Work({"n": n}) for n in range(45)])
+    # 30 messages after a pause, and the others at once
+    consumer._consume_once()
+    consumer._consume_once()
+    assert pauses == [7.0]
+    queues.send("events", [Work({"n": 45})])
+    consumer._consume_once()
+    assert pauses == [7.0, 7.0]
+    assert queued("events") == []
+
+
 @pytest.mark.parametrize("queue", ["generation", "delivery"])
 def test_a_worker_that_dies_has_received_no_work_that_it_has_not_begun(
     cloud: None, queue: str
