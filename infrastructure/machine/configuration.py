@@ -100,8 +100,12 @@ class MachineConfig:
             # In a folder that all users share, another one could make what ours need
             "TMPDIR": str(self.data_dir / _TEMPORARY_FOLDER),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
-            **dict.fromkeys(("NO_PROXY", "no_proxy"), f"{_LOOPBACK},localhost"),
+            **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
+
+    def _no_proxy(self) -> str:
+        theirs = self.environ.get("NO_PROXY") or self.environ.get("no_proxy")
+        return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
 
 
 def prepare(environ: Mapping[str, str]) -> MachineConfig:

@@ -192,6 +192,8 @@ def _sustain(machine: Machine, arrived: Arrived, seconds: float) -> None:
         f"accepted within    {p99:8.0f} ms (99 percent) [{verdict(p99 < MOST_MS)}: {MOST_MS:.0f}]"
     )
     most = max(watch.megabytes)
+    size = sum(each.stat().st_size for each in machine.data_dir.rglob("*") if each.is_file())
+    print(f"disk               {size / len(load.accepted) / 1000:8.1f} GB for a million messages")
     print(
         f"memory             {most:8.0f} MB [{verdict(most <= MOST_MEGABYTES)}: {MOST_MEGABYTES}]"
     )
