@@ -20,7 +20,7 @@ _RELAY_PORTS = ("relay_ports", "relay_tls_ports", "relay_inbound_ports")
 FILES = ("geoip_database", "relay_certificate", "relay_key")
 
 
-def check(current: Settings) -> None:
+def refuse(current: Settings) -> None:
     """Raise ``ValueError`` with one line for the operator if settings contradict each other."""
     for conflict in _conflicts(current):
         raise ValueError(conflict)

@@ -694,7 +694,7 @@ def load(environ: Mapping[str, str]) -> Settings:
     contradict each other.
     """
     loaded = read_each(environ)
-    setting_conflicts.check(loaded)
+    setting_conflicts.refuse(loaded)
     return loaded
 
 

@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
         # uvloop halves the cost of a request
         uvloop.run(serve(options.port, options.data))
     except DamagedState as damage:
-        if logging.getLogger().handlers:
+        if os.environ.get("LOG_FORMAT") == "json":
             logging.getLogger(__name__).error("%s", damage)
         else:
             print(damage, file=sys.stderr, flush=True)

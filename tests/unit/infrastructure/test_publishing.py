@@ -66,4 +66,4 @@ def test_the_first_screen_of_the_readme_says_what_production_needs() -> None:
     screen = (ROOT / "README.md").read_text().partition("## Contents")[0]
     assert len(screen.splitlines()) < 45
     for need in ("AWS account", "DNS records", "smarthost", "container host"):
-        assert need in screen.partition("**What production needs.**")[2].replace("\n", " ")
+        assert need in screen.partition("There are three ways to run it")[2].replace("\n", " ")

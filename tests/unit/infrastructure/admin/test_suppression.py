@@ -13,6 +13,7 @@ from chalicelib.suppression import search, service
 from infrastructure.admin import suppression
 from infrastructure.admin.suppression import main, rows
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
+from infrastructure.local.supervisor.ports import InternalPorts
 from tests.fake_cloud import aws_requests
 from tests.unit.infrastructure.clouds import LocalCloud
 from tests.unit.suppression.examples import entry, summary
@@ -190,7 +191,7 @@ def test_the_local_runtime_is_found_by_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAGE", "test")
-    ports = {"cloud": 4711, "sink": 1, "dns": 2, "inbound": 3, "https": 4, "smtps": 5}
+    ports = {**dict.fromkeys(InternalPorts.__slots__, 1), "cloud": 4711}
     (tmp_path / "ports.json").write_text(json.dumps(ports))
     secret = draw_secret(tmp_path)
     for name in aws_environment("", ""):

@@ -17,7 +17,7 @@ from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 
 def test_every_operation_is_described(tmp_path: Path) -> None:
-    (tmp_path / "ports.json").write_text(json.dumps(asdict(InternalPorts(1, 2, 3, 4, 5, 6))))
+    (tmp_path / "ports.json").write_text(json.dumps(asdict(InternalPorts(1, 2, 3, 4, 5, 6, 7))))
     routes = local_endpoints(tmp_path, RequestCounts(), lambda: False).routes
     functions = {f"{route.method} {route.path}": route.operation for route in routes}
     assert set(functions) == set(local_openapi.ALL)
