@@ -30,6 +30,7 @@ from chalicelib.core.errors import (
     NotFound,
     ServiceError,
     TooLarge,
+    Unauthorized,
     Unavailable,
 )
 from chalicelib.core.reply import Reply, empty, ok, raw, redirect
@@ -122,7 +123,8 @@ class App(chalice.Chalice):
     def admits_large_body(self, event: Mapping[str, Any]) -> bool:
         """Tell whether a request, of which the body is still to come, has a key that may make it.
 
-        A server asks before it keeps a large body.
+        A server asks before it keeps a large body. What this cannot tell, because storage fails or
+        the account makes too many requests, the request itself answers.
         """
         try:
             route, _ = self._locate(event)
@@ -130,8 +132,10 @@ class App(chalice.Chalice):
             if endpoint.grant == PUBLIC:
                 return False
             self._admit(Request.from_event(event), endpoint)
-        except ServiceError:
+        except (NotFound, MethodNotAllowed, Unauthorized, Forbidden):
             return False
+        except Exception:
+            return True
         return True
 
     def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.supervisor import forks, open_files, probes
-from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process, die_with_parent
+from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
 from infrastructure.local.supervisor.environment import LocalConfig, prepare
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
@@ -79,6 +79,7 @@ class Runtime:
     def __init__(self, config: LocalConfig) -> None:
         self._config = config
         self._environment = config.child_environment()
+        self._python = partial(module_process, self._environment)
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
@@ -163,26 +164,6 @@ class Runtime:
             "infrastructure.local.dns",
             *("--port", str(self._config.ports.dns)),
             *("--data", str(self._config.data_dir / "dns")),
-        )
-
-    def _python(
-        self,
-        name: str,
-        module: str,
-        *arguments: str,
-        ready: Callable[[], bool] | None = None,
-        patience: float = PATIENCE,
-        grace: float = GRACE,
-        orphan_signal: signal.Signals = signal.SIGKILL,
-    ) -> Process:
-        return Process(
-            name=name,
-            arguments=("-m", module, *arguments),
-            environment=self._environment,
-            ready=ready,
-            patience=patience,
-            grace=grace,
-            orphan_signal=orphan_signal,
         )
 
 

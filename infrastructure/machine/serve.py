@@ -12,14 +12,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from chalicelib.core import aws, logs, settings
 from infrastructure.local.address_file import address_file
 from infrastructure.local.health import HTTP_PORT
 from infrastructure.local.supervisor import forks, open_files, probes
-from infrastructure.local.supervisor.child import GRACE, PATIENCE, Process
+from infrastructure.local.supervisor.child import GRACE, Process, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 from infrastructure.machine.configuration import MachineConfig, prepare
@@ -47,6 +47,7 @@ class Machine:
     def __init__(self, config: MachineConfig) -> None:
         self._config = config
         self._environment = config.child_environment()
+        self._module = partial(module_process, self._environment)
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
@@ -110,26 +111,6 @@ class Machine:
             "relay",
             ready=lambda: all(probes.greets_by_smtp(port, host=address) for port in greeting),
             grace=self._config.service.relay_drain + GRACE,
-        )
-
-    def _module(
-        self,
-        name: str,
-        module: str,
-        *arguments: str,
-        ready: Callable[[], bool] | None = None,
-        patience: float = PATIENCE,
-        grace: float = GRACE,
-        orphan_signal: signal.Signals = signal.SIGKILL,
-    ) -> Process:
-        return Process(
-            name=name,
-            arguments=("-m", module, *arguments),
-            environment=self._environment,
-            ready=ready,
-            patience=patience,
-            grace=grace,
-            orphan_signal=orphan_signal,
         )
 
 

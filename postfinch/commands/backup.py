@@ -10,15 +10,11 @@ from typing import Annotated
 import typer
 
 from postfinch import local_service
-
-_DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Folder of all data.", envvar="DATA_DIR", show_default="/var/lib/postfinch"),
-]
+from postfinch.commands.options import DataDirOption
 
 
 def backup(
-    path: Annotated[Path, typer.Argument(help="The new file.")], data_dir: _DataDir = None
+    path: Annotated[Path, typer.Argument(help="The new file.")], data_dir: DataDirOption = None
 ) -> None:
     """Write everything that the service has stored into one new file, while it runs or not.
 
@@ -30,7 +26,7 @@ def backup(
 
 def restore(
     path: Annotated[Path, typer.Argument(help="A file that `postfinch backup` wrote.")],
-    data_dir: _DataDir = None,
+    data_dir: DataDirOption = None,
     hold: Annotated[
         bool,
         typer.Option(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from postfinch import local_service
+from postfinch.commands.options import ConfigOption, DataDirOption, with_folders
 from postfinch.commands.output import fail
 from postfinch.local_service import SeveralServices
 
@@ -39,30 +39,14 @@ def deploy(context: typer.Context) -> None:
 
 
 def serve(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Configuration file.",
-            envvar="POSTFINCH_CONFIG",
-            show_default="/etc/postfinch/postfinch.toml",
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of all data.", envvar="DATA_DIR", show_default="/var/lib/postfinch"
-        ),
-    ] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
 ) -> None:
     """Run production on this machine until SIGTERM: API, console, SMTP relay and delivery.
 
     `postfinch setup` writes the configuration. Settings in the environment win over it.
     """
-    environment = local_service.of_modules(os.environ)
-    if config:
-        environment["POSTFINCH_CONFIG"] = str(config.absolute())
-    if data_dir:
-        environment["DATA_DIR"] = str(data_dir.absolute())
+    environment = with_folders(local_service.of_modules(os.environ), config, data_dir)
     module = "infrastructure.machine.serve"
     os.execve(sys.executable, [sys.executable, "-m", module], environment)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from postfinch import local_service, locations
-from postfinch.machine_checks import CONFIG_VARIABLE
+from postfinch.commands.options import ConfigOption, DataDirOption, with_folders
 
 _MODULE = "infrastructure.machine.systemd_unit"
 
@@ -19,31 +19,15 @@ def service(
     user: Annotated[
         str, typer.Option(help="User that the service runs as; it must exist.")
     ] = "postfinch",
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Configuration file.",
-            envvar=CONFIG_VARIABLE,
-            show_default="/etc/postfinch/postfinch.toml",
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of all data.", envvar="DATA_DIR", show_default="/var/lib/postfinch"
-        ),
-    ] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
 ) -> None:
     """Print a systemd unit: no root, and a system that the service can only read.
 
     To install it: `postfinch service | sudo tee /etc/systemd/system/postfinch.service`, then
     `sudo systemctl daemon-reload` and `sudo systemctl enable --now postfinch`.
     """
-    environment = local_service.of_modules(os.environ)
-    if config:
-        environment[CONFIG_VARIABLE] = str(config.absolute())
-    if data_dir:
-        environment["DATA_DIR"] = str(data_dir.absolute())
+    environment = with_folders(local_service.of_modules(os.environ), config, data_dir)
     command, path = _command()
     options = [f"--user={user}", f"--path={path}", "--", *command]
     os.execve(sys.executable, [sys.executable, "-m", _MODULE, *options], environment)

@@ -10,7 +10,7 @@ import typer
 
 from postfinch import machine_checks
 from postfinch.commands.findings import show
-from postfinch.commands.options import JsonOption
+from postfinch.commands.options import ConfigOption, JsonOption
 from postfinch.machine_checks import CONFIG_VARIABLE, ChecksFailed
 
 
@@ -44,14 +44,7 @@ def setup(
         Path | None,
         typer.Option(help="Folder of all data.", show_default="/var/lib/postfinch"),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Configuration file.",
-            envvar=CONFIG_VARIABLE,
-            show_default="/etc/postfinch/postfinch.toml",
-        ),
-    ] = None,
+    config: ConfigOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask nothing: take the default of what is missing.")
     ] = False,

@@ -48,6 +48,28 @@ class Process:
     orphan_signal: signal.Signals = signal.SIGKILL
 
 
+def module_process(
+    environment: Mapping[str, str],
+    name: str,
+    module: str,
+    *arguments: str,
+    ready: Callable[[], bool] | None = None,
+    patience: float = PATIENCE,
+    grace: float = GRACE,
+    orphan_signal: signal.Signals = signal.SIGKILL,
+) -> Process:
+    """Return the process that runs ``python -m module`` with these arguments."""
+    return Process(
+        name=name,
+        arguments=("-m", module, *arguments),
+        environment=environment,
+        ready=ready,
+        patience=patience,
+        grace=grace,
+        orphan_signal=orphan_signal,
+    )
+
+
 def die_with_parent(number: signal.Signals, parent: int) -> None:
     """Have this process signalled when its parent, of process id ``parent``, ends (Linux only)."""
     if _libc is None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.core.aws import Overloaded
-from chalicelib.core.errors import ApiError, Unauthorized
+from chalicelib.core.errors import ApiError, TooManyRequests, Unauthorized
 from chalicelib.core.http import (
     AUTHENTICATED,
     PUBLIC,
@@ -114,6 +114,37 @@ APP = _app()
 def call(method: str, path: str, key: str = "viewer", **details: Any) -> dict[str, Any]:
     headers = {"Authorization": key, **details.pop("headers", {})}
     return APP(event(APP, method, path, headers=headers, **details), None)
+
+
+def _admits_large_body(method: str, path: str, key: str, app: App = APP) -> bool:
+    return app.admits_large_body(event(app, method, path, headers={"Authorization": key}))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "key"),
+    [
+        ("GET", "/api/v1/templates", "nobody"),
+        ("GET", "/nothing", "viewer"),
+        ("PATCH", "/api/v1/templates", "viewer"),
+    ],
+)
+def test_a_large_body_is_for_requests_with_a_key_that_may_make_them(
+    method: str, path: str, key: str
+) -> None:
+    assert _admits_large_body("GET", "/api/v1/templates", "viewer")
+    assert not _admits_large_body(method, path, key)
+
+
+@pytest.mark.parametrize("fault", [OSError("no storage"), TooManyRequests()])
+def test_a_large_body_is_kept_where_only_the_request_itself_can_tell(fault: Exception) -> None:
+    """Without it, a request that is admitted a moment later would be refused as too large."""
+
+    def fail(request: Request, *, subaccount_header: bool) -> Caller:
+        raise fault
+
+    app = App("test", authenticate=fail)
+    app.register_blueprint(routes)
+    assert _admits_large_body("GET", "/api/v1/templates", "viewer", app)
 
 
 def test_a_view_gets_the_request_and_its_reply_is_returned() -> None:
