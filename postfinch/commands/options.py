@@ -47,5 +47,5 @@ def with_folders(
     environment: Mapping[str, str], config: Path | None, data_dir: Path | None
 ) -> dict[str, str]:
     """Return an environment in which the options about one machine count."""
-    chosen = {CONFIG_VARIABLE: config, "DATA_DIR": data_dir}
-    return {**environment, **{name: str(each.absolute()) for name, each in chosen.items() if each}}
+    paths = {CONFIG_VARIABLE: config, "DATA_DIR": data_dir}
+    return {**environment, **{name: str(each.absolute()) for name, each in paths.items() if each}}
