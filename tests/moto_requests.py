@@ -237,9 +237,15 @@ def _deepcopy(value: Any) -> Any:
     copied.items = copy.copy(value.items)
     for write in _transaction.writes:
         if write.get("TableName") == value.name:
-            item = write.get("Key") or write["Item"]
-            partition = DynamoType(item[value.hash_key_attr])
-            copied.items[partition] = copy.deepcopy(value.items.get(partition, {}))
+            key = write.get("Key") or write["Item"]
+            partition, sort = (
+                DynamoType(key[name]) for name in (value.hash_key_attr, value.range_key_attr)
+            )
+            items = value.items.get(partition, {})
+            if copied.items.get(partition, items) is items:
+                copied.items[partition] = copy.copy(items)
+            if sort in items:
+                copied.items[partition][sort] = copy.deepcopy(items[sort])
     return copied
 
 
