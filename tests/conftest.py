@@ -66,7 +66,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keep how the run ended, for `tests.rerun`."""
-    if not hasattr(session.config, "workerinput") and (cache := session.config.cache):
+    config = session.config
+    # Without pytest's plugin of that name there is no cache
+    if not hasattr(config, "workerinput") and (cache := getattr(config, "cache", None)):
         cache.set(STATUS_KEY, int(exitstatus))
 
 

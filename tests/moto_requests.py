@@ -128,25 +128,15 @@ def call(
     return int(status), headers, content
 
 
-class _Handler(BaseResponse):
-    """A handler whose results are written as JSON: moto looks for each member of their shapes."""
-
-    def serialized(self, action_result: ActionResult) -> Any:
-        result = action_result.result
-        if isinstance(result, Exception):
-            return super().serialized(action_result)
-        return 200, {}, json.dumps(result or {}, default=_json_value)
+def _serialized(handler: Any, action_result: ActionResult) -> Any:
+    """Return a result as JSON: moto looks for each member of its shape."""
+    result = action_result.result
+    if isinstance(result, Exception):
+        return BaseResponse.serialized(handler, action_result)
+    return 200, {}, json.dumps(result or {}, default=_json_value)
 
 
-class DynamoDB(_Handler, DynamoHandler):
-    pass
-
-
-class _SQSHandler(_Handler, SQSResponse):
-    pass
-
-
-_HANDLERS: dict[str, type[BaseResponse]] = {"dynamodb": DynamoDB, "sqs": _SQSHandler}
+_HANDLERS: dict[str, type[BaseResponse]] = {"dynamodb": DynamoHandler, "sqs": SQSResponse}
 
 
 def _json_value(value: Any) -> Any:
@@ -171,6 +161,8 @@ def _refuse_long_keys(parameters: dict[str, Any]) -> None:
 
 def _make_faster() -> None:
     """Leave out what moto does for each test or request, and no test looks at."""
+    for handler in _HANDLERS.values():
+        handler.serialized = _serialized  # type: ignore[method-assign]
     # moto also takes the place of the library `requests`, which takes most of the time of its start
     moto_models.RESPONSES_METHODS = []
     # moto lists the methods of a class for each request

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import pytest
 from ministack.services import dynamodb, sqs
+from moto.dynamodb.responses import DynamoHandler
 
 from infrastructure.local.cloud import expressions
 from infrastructure.local.cloud.gatekeeper import CALLER
@@ -127,9 +128,7 @@ def normalized(value: Any) -> Any:
 
 def moto_answer(action: str, request: Any) -> Answer:
     """Return status and body of moto's answer, in which binary values are text as in JSON."""
-    status, _, content = moto_requests.call(
-        moto_requests.DynamoDB, action, _with_bytes(request), REGION
-    )
+    status, _, content = moto_requests.call(DynamoHandler, action, _with_bytes(request), REGION)
     return status, json.loads(content)
 
 
