@@ -81,8 +81,13 @@ def _suspects(files: Sequence[str]) -> list[str]:
         if plugin.__name__ not in _NOISY
         for pattern in plugin.denylist
     ]
-    texts = {name: (ROOT / name).read_text(errors="replace") for name in files}
-    return [name for name, text in texts.items() if any(each.search(text) for each in patterns)]
+    return [name for name in files if _has_any(ROOT / name, patterns)]
+
+
+def _has_any(path: Path, patterns: Sequence[re.Pattern[str]]) -> bool:
+    # One that was deleted since the last commit has no secrets to commit
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def tracked_files() -> list[str]:

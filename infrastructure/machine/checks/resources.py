@@ -14,7 +14,7 @@ from infrastructure.machine.checks.finding import OK, PROBLEM, WARNING, Finding
 from infrastructure.machine.checks.installation import Installation
 
 #: Bytes for a million messages of usual size, with their events of ten days
-MILLION_MESSAGES = 13_000_000_000
+MILLION_MESSAGES = 6_000_000_000
 _LEAST_DISK = 500_000_000
 #: A machine that is sold with 1 GB has a little less
 _LEAST_MEMORY = 900_000_000

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -66,3 +70,28 @@ def test_the_files_of_the_repository_are_examined() -> None:
     files = audit.tracked_files()
     assert "app.py" in files
     assert not any(name.startswith(".venv") for name in files)
+
+
+def test_only_files_in_which_a_pattern_occurs_are_looked_at_line_by_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class KeyDetector:
+        denylist = (re.compile("^secret"), re.compile("BEGIN KEY"))
+
+    class KeywordDetector:
+        """One of those that report too much; it has no patterns of this kind."""
+
+    # Only the environment of `make audit` has the package
+    plugins = {"key": KeyDetector, "keyword": KeywordDetector}
+    module = SimpleNamespace(get_mapping_from_secret_type_to_class=lambda: plugins)
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", module)
+    monkeypatch.setattr(audit, "ROOT", tmp_path)
+    texts = {"plain": b"no secret\n", "key": b"\xff\n-- BEGIN KEY --\n", "second": b"1\nsecret\n"}
+    for name, content in texts.items():
+        (tmp_path / name).write_bytes(content)
+    calls: list[tuple[str, ...]] = []
+    done = SimpleNamespace(returncode=1, stdout="Location: key:2")
+    monkeypatch.setattr(audit, "_run", lambda *arguments: calls.append(arguments) or done)
+    assert audit.find_secrets([*texts, "deleted"]) == "Location: key:2"
+    assert calls[0][-2:] == ("key", "second")
+    assert not {"plain", "deleted"} & set(calls[0])

@@ -147,8 +147,8 @@ class _Usage(NamedTuple):
 
 @pytest.mark.parametrize(
     ("free", "status"),
-    [(14e9, OK), (4e9, WARNING), (4e8, PROBLEM)],
-    ids=["14 GB", "4 GB", "0.4 GB"],
+    [(7e9, OK), (4e9, WARNING), (4e8, PROBLEM)],
+    ids=["7 GB", "4 GB", "0.4 GB"],
 )
 def test_the_disk_must_have_room_for_a_million_messages(
     install: Installing, monkeypatch: pytest.MonkeyPatch, free: float, status: str
