@@ -238,6 +238,8 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        expires_at: string | null;
+        last_used: string | null;
         subaccount_id?: number;
       }>;
     };
@@ -249,6 +251,8 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        expires_at: string | null;
+        last_used: string | null;
         subaccount_id?: number;
         customer_id: number;
         subaccount: {
@@ -263,6 +267,7 @@ declare namespace Api {
         key: string;
         label: string;
         description: string;
+        used: boolean;
       }>;
     };
     "api/v1/counts": {

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NotRequired
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
@@ -39,6 +40,10 @@ class ApiKeyItem(OwnedKeys):
     valid_ips: list[str]
     #: In seconds
     created: float
+    #: From then on the key is refused, in milliseconds; absent or null: no end
+    expires_ms: NotRequired[int | None]
+    #: The hour of the last use, in seconds; absent until the first
+    last_used: NotRequired[int]
 
 
 _config: Table[ApiKeyItem] = Table("config")
@@ -89,8 +94,8 @@ def find(scope: Scope, name: str) -> ApiKey | None:
 def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     """Set ``fields`` of a key and no others, which another request may be changing.
 
-    ``fields`` are one or more of ``label``, ``grants`` and ``valid_ips``. Returns ``False`` if the
-    key has been deleted.
+    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips`` and ``expires_ms``. Returns
+    ``False`` if the key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
     exists = "attribute_exists(#pk)"
@@ -101,6 +106,18 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     finally:
         config_cache.forget(key_of(key.key_id))
     return True
+
+
+def note_use(key_id: str, hour: int) -> None:
+    """Store that the key with this hash was used in ``hour``, unless it says so or is gone.
+
+    The cache keeps the former hour: forgetting the key would cost its next request a read.
+    """
+    later = "attribute_exists(#pk) AND (attribute_not_exists(#last_used) OR #last_used < :hour)"
+    with suppress(ConditionFailed):
+        _config.update(
+            *key_of(key_id), "SET #last_used = :hour", values={"hour": hour}, condition=later
+        )
 
 
 def delete(key: ApiKey) -> None:
@@ -120,12 +137,14 @@ def from_item(item: ApiKeyItem) -> ApiKey:
         grants=frozenset(item["grants"]),
         valid_ips=item["valid_ips"],
         created=item["created"],
+        expires_ms=item.get("expires_ms"),
+        last_used=item.get("last_used"),
     )
 
 
 def _to_item(key: ApiKey) -> ApiKeyItem:
     pk, sk = key_of(key.key_id)
-    return {
+    item: ApiKeyItem = {
         "pk": pk,
         "sk": sk,
         "owner": account_partition(key.account_id, "keys"),
@@ -137,4 +156,8 @@ def _to_item(key: ApiKey) -> ApiKeyItem:
         "grants": sorted(key.grants),
         "valid_ips": list(key.valid_ips),
         "created": key.created,
+        "expires_ms": key.expires_ms,
     }
+    if key.last_used is not None:
+        item["last_used"] = key.last_used
+    return item

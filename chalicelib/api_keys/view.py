@@ -17,5 +17,7 @@ def key_view(key: ApiKey) -> dict[str, Any]:
         "grants": sorted(key.grants),
         "valid_ips": key.valid_ips,
         "created_at": clock.iso_ms(int(key.created * 1000)),
+        "expires_at": None if key.expires_ms is None else clock.iso_ms(key.expires_ms),
+        "last_used": None if key.last_used is None else clock.iso_ms(key.last_used * 1000),
     }
     return view | ({"subaccount_id": key.subaccount_id} if key.subaccount_id else {})
