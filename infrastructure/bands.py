@@ -46,6 +46,7 @@ BANDS = (
             "template_language",
             "templates",
             "tracking_domains",
+            "users",
             "webhooks",
         ),
     ),

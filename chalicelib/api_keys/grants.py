@@ -28,6 +28,7 @@ GRANTS = (
     Grant("alerts/manage", "Alerts: Manage", "Create and change alerts"),
     Grant("alerts/view", "Alerts: Read-only", "Read alerts"),
     Grant("api_keys/manage", "API Keys: Manage", "Create, change and delete API keys"),
+    Grant("audit_log/view", "Audit Log: Read-only", "Read who changed what, and who signed in"),
     Grant("billing/manage", "Billing: Manage", "Read and change billing"),
     Grant("events/ingest", "Events: Ingest", "Upload events of other senders"),
     Grant("grants/view", "Grants: Read-only", "List the grants that keys can carry"),
@@ -47,6 +48,7 @@ GRANTS = (
     Grant("relay_webhooks/modify", "Relay Webhooks: Read/Write", "Manage relay webhooks"),
     Grant("relay_webhooks/view", "Relay Webhooks: Read-only", "Read relay webhooks"),
     Grant("sending_domains/manage", "Sending Domains: Manage", "Manage and verify sending domains"),
+    Grant("sending_domains/view", "Sending Domains: Read-only", "Read sending domains"),
     Grant("signals/manage", "Signals: Manage", "Manage signals"),
     Grant("signals/view", "Signals: Read-only", "Read signals"),
     Grant("smtp/inject", "Send via SMTP", "Send messages through the SMTP relay"),
@@ -65,6 +67,7 @@ GRANTS = (
     Grant("users/manage", "Users: Manage", "Manage users"),
     Grant("users/self-manage", "Users: Self-manage", "Change one's own user"),
     Grant("users/token-manage", "Users: Manage Tokens", "Manage users' tokens"),
+    Grant("users/view", "Users: Read-only", "Read users and their roles"),
     Grant("webhooks/modify", "Event Webhooks: Read/Write", "Manage event webhooks"),
     Grant("webhooks/view", "Event Webhooks: Read-only", "Read event webhooks"),
 )
@@ -85,6 +88,16 @@ SUBACCOUNT_GRANTS = frozenset(
         "webhooks/modify",
     }
 )
+
+
+#: Grant → another that it includes
+_INCLUDES = {"sending_domains/manage": "sending_domains/view", "users/manage": "users/view"}
+
+
+def with_included(grants: Iterable[str]) -> frozenset[str]:
+    """Return grants with those that they include."""
+    own = frozenset(grants)
+    return own.union(_INCLUDES[grant] for grant in own & _INCLUDES.keys())
 
 
 def supported(subaccount_id: int | None) -> frozenset[str]:

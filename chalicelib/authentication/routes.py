@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.api_keys import store
 from chalicelib.api_keys.view import key_view
-from chalicelib.core.errors import Unauthorized
+from chalicelib.core.errors import Forbidden, Unauthorized
 from chalicelib.core.http import AUTHENTICATED, Reply, Request, Routes, ok
 from chalicelib.core.scope import Scope
 from chalicelib.subaccounts import store as subaccounts
@@ -19,6 +19,8 @@ routes = Routes(__name__)
 def show_current_key(request: Request) -> Reply:
     """Return the key of this request, its grants, and the account and subaccount it acts for."""
     caller = request.caller
+    if caller.user is not None:
+        raise Forbidden("the request has no API key, but a session: see /api/v1/me")
     key = store.get(caller.key_id)
     if key is None:  # deleted a moment ago, and still in the cache
         raise Unauthorized

@@ -102,10 +102,10 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """The key is valid, and does not allow this (spec 5.5)."""
+    """The key or session is valid, and does not allow this (spec 5.5)."""
 
-    def __init__(self, description: str | None = None) -> None:
-        super().__init__(403, "Forbidden.", description=description)
+    def __init__(self, description: str | None = None, code: str | None = None) -> None:
+        super().__init__(403, "Forbidden.", code=code, description=description)
 
 
 class NotFound(ApiError):
@@ -247,6 +247,13 @@ sandbox_template_changed: Final = Refusal(422, "3051", "sandbox template changed
 def sending_limit_exceeded(limit: str, description: str) -> ApiError:
     """Return 420 with code 2101: more recipients than ``limit`` allows, and nothing is sent."""
     return Refusal(420, "2101", f"Exceed Sending Limit ({limit})")(description)
+
+
+def must_enrol() -> Forbidden:
+    """Return the refusal of a user who has to set up a second factor first (spec 5.9)."""
+    return Forbidden(
+        "the account asks for a second factor: set one up first", code="2fa_setup_required"
+    )
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 A feature declares its routes on a :class:`Routes`, each with the grant that it needs; ``app.py``
 registers them on the one :class:`App`. A request is checked in this order: path (404), method
-(405), key (401), grant (403), size (413). Then the view is called. HEAD is answered
+(405), key or session (401), grant (403), size (413). Then the view is called. HEAD is answered
 wherever GET is.
+
+Whoever makes a request that may change something is the author of its changes in the audit log
+(``core.audit``), which also gets the changes that are refused with 403.
 
 ``App`` answers API Gateway REST events itself, because Chalice's handler has its own error bodies
 and keeps the current request in an attribute that threads share. Here two calls share no state, so
@@ -16,6 +19,7 @@ answer 403 to HEAD and to methods that a path does not have, and it holds at mos
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -23,7 +27,7 @@ from urllib.parse import unquote
 
 import chalice
 
-from chalicelib.core import aws, logs, tracing
+from chalicelib.core import audit, aws, logs, tracing
 from chalicelib.core.errors import (
     Forbidden,
     MethodNotAllowed,
@@ -32,14 +36,27 @@ from chalicelib.core.errors import (
     TooLarge,
     Unauthorized,
     Unavailable,
+    must_enrol,
 )
 from chalicelib.core.reply import Reply, empty, ok, raw, redirect
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.route_table import RouteTable
-from chalicelib.core.routes import AUTHENTICATED, PUBLIC, DeclaredRoute, Routes, View, is_grant
+from chalicelib.core.routes import (
+    AUTHENTICATED,
+    ENROLLING,
+    NO_GRANTS,
+    PERSON,
+    PUBLIC,
+    DeclaredRoute,
+    Routes,
+    View,
+    is_grant,
+)
 
 __all__ = [
     "AUTHENTICATED",
+    "ENROLLING",
+    "PERSON",
     "PUBLIC",
     "App",
     "Caller",
@@ -55,6 +72,8 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 _ALL_PATHS = ("/", "/{proxy+}")
+_READS = ("GET", "HEAD")
+_BASE = re.compile(r"/api/(v1|labs)/")
 _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 
 
@@ -131,7 +150,7 @@ class App(chalice.Chalice):
             endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
             if endpoint.grant == PUBLIC:
                 return False
-            self._admit(Request.from_event(event), endpoint)
+            _check_grant(self._identify(Request.from_event(event), endpoint), endpoint)
         except (NotFound, MethodNotAllowed, Unauthorized, Forbidden):
             return False
         except Exception:
@@ -157,11 +176,20 @@ class App(chalice.Chalice):
         tracing.annotate(route=route)
         endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
         request = Request.from_event(event)
-        if endpoint.grant != PUBLIC:
-            request.authenticated = self._admit(request, endpoint)
-        if event["requestContext"].get("bodyTooLarge"):
-            raise TooLarge
-        return endpoint.view(request, **{name: unquote(text) for name, text in parameters.items()})
+        if endpoint.grant == PUBLIC:
+            return _call(endpoint, request, event, parameters)
+        request.authenticated = caller = self._identify(request, endpoint)
+        if request.method in _READS:
+            _check_grant(caller, endpoint)
+            return _call(endpoint, request, event, parameters)
+        author = author_of(caller, request, route)
+        try:
+            _check_grant(caller, endpoint)
+            with audit.bound(author):
+                return _call(endpoint, request, event, parameters)
+        except Forbidden:
+            audit.note(unquote(next(iter(parameters.values()), "")), of=author, outcome="refused")
+            raise
 
     def _locate(self, event: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
         route = event["requestContext"].get("resourcePath")
@@ -172,10 +200,8 @@ class App(chalice.Chalice):
             raise NotFound
         return match
 
-    def _admit(self, request: Request, endpoint: _Endpoint) -> Caller:
+    def _identify(self, request: Request, endpoint: _Endpoint) -> Caller:
         caller = self._authenticate(request, subaccount_header=endpoint.subaccount_header)
-        if endpoint.grant != AUTHENTICATED and endpoint.grant not in caller.grants:
-            raise Forbidden
         logs.note(account_id=caller.account_id, subaccount_id=caller.scope.part or None)
         return caller
 
@@ -203,6 +229,40 @@ class App(chalice.Chalice):
             super()._register_route(
                 "any_path", _any_path, {"path": path, "kwargs": {"methods": list(_METHODS)}}
             )
+
+
+def author_of(caller: Caller, request: Request, route: str) -> audit.Author:
+    """Return the author of what a request changes."""
+    return audit.Author(
+        caller.account_id,
+        caller.actor,
+        request.method,
+        route,
+        _BASE.sub("/", route).split("/")[1],
+        request.source_ip,
+        request.request_id,
+        caller.scope.owner,
+    )
+
+
+def _check_grant(caller: Caller, endpoint: _Endpoint) -> None:
+    """Raise 403 unless the caller may use the route."""
+    grant = endpoint.grant
+    if caller.user is not None and caller.user.must_enrol and grant != ENROLLING:
+        raise must_enrol()
+    if grant in (PERSON, ENROLLING):
+        if caller.user is None:
+            raise Forbidden("this is for signed-in users, not for API keys")
+    elif grant not in NO_GRANTS and grant not in caller.grants:
+        raise Forbidden
+
+
+def _call(
+    endpoint: _Endpoint, request: Request, event: Mapping[str, Any], parameters: Mapping[str, str]
+) -> Reply:
+    if event["requestContext"].get("bodyTooLarge"):
+        raise TooLarge
+    return endpoint.view(request, **{name: unquote(text) for name, text in parameters.items()})
 
 
 def _endpoint(methods: Mapping[str, _Endpoint], method: str) -> _Endpoint:

@@ -36,11 +36,13 @@ class Reply:
     status: int
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Values of ``Set-Cookie``
+    cookies: Sequence[str] = ()
 
     def to_gateway(self, request_id: str) -> dict[str, Any]:
         """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header."""
         headers = {**SECURITY_HEADERS, **self.headers, "X-Request-ID": request_id}
-        for name, value in headers.items():
+        for name, value in [*headers.items(), *(("Set-Cookie", each) for each in self.cookies)]:
             if _UNSAFE.search(name) or _UNSAFE.search(value):
                 raise ValueError(f"unsafe reply header {name!r}: {value!r}")
         binary = isinstance(self.body, bytes)
@@ -49,7 +51,7 @@ class Reply:
         return {
             "statusCode": self.status,
             "headers": headers,
-            "multiValueHeaders": {},
+            "multiValueHeaders": {"Set-Cookie": list(self.cookies)} if self.cookies else {},
             "body": base64.b64encode(self.body).decode() if binary else _dumps(self.body),
             "isBase64Encoded": binary,
         }

@@ -9,7 +9,7 @@ import base64
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from chalicelib.core import strict_json
 from chalicelib.core.errors import UnsupportedMediaType, bad_format, invalid_params
@@ -21,22 +21,53 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGN
 _ONE_VALUE: Final = frozenset({"authorization", "content-type", "host"})
 
 
+class Actor(NamedTuple):
+    """Who changes something: ``type`` is ``user``, ``key`` or ``operator``.
+
+    ``id`` is the id that the API shows; ``label`` is the user's address, the label of the key or
+    the operator's command.
+    """
+
+    type: str
+    id: str
+    label: str
+
+
+NOBODY: Final = Actor("", "", "")
+
+
+class SignedIn(NamedTuple):
+    """The user who makes a request, and the session (the hash of its secret).
+
+    ``must_enrol``: the account asks for a second factor that this session has not shown, so that
+    it may set one up and nothing else.
+    """
+
+    user_id: str
+    session_id: str
+    must_enrol: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The account of a key, and the part of the account that this request is about.
+    """The account of a key or a user, and the part of the account that this request is about.
 
-    ``confined_to`` is the subaccount of the key itself. A view that does not use the scope, such
-    as a search with a subaccount parameter, must not show anything outside that subaccount.
+    ``confined_to`` is the subaccount of the key or user itself. A view that does not use the scope,
+    such as a search with a subaccount parameter, must not show anything outside that subaccount.
+
+    A signed-in user has no ``key_id``, and a key no ``user``.
     """
 
     scope: Scope
     key_id: str
     grants: frozenset[str]
     confined_to: int | None = None
+    actor: Actor = NOBODY
+    user: SignedIn | None = None
 
     @property
     def account_id(self) -> int:
-        """Return the account of the key."""
+        """Return the account of the key or user."""
         return self.scope.account_id
 
 
@@ -76,10 +107,25 @@ class Request:
 
     @property
     def caller(self) -> Caller:
-        """The caller; only on routes that need a key."""
+        """The caller; only on routes that need a key or a session."""
         if self.authenticated is None:
             raise RuntimeError("a public route has no caller")
         return self.authenticated
+
+    @property
+    def user(self) -> SignedIn:
+        """The user who is signed in; only on routes for people."""
+        if self.caller.user is None:
+            raise RuntimeError("only a route for people has a user")
+        return self.caller.user
+
+    def cookie(self, name: str) -> str:
+        """Return the value of a cookie, or ``""``; the first of several counts (RFC 6265 5.4)."""
+        for pair in self.headers.get("cookie", "").split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key == name:
+                return value
+        return ""
 
     def json(self) -> Any:
         """Parse the body; raises 415 for another content type, 422 or 400 for bad JSON."""
@@ -100,7 +146,10 @@ def _headers(event: Mapping[str, Any]) -> dict[str, str]:
     for name in _ONE_VALUE & values.keys():
         if len(values[name]) > 1:
             raise invalid_params(f"the request has {len(values[name])} different {name} headers")
-    return {name: ", ".join(texts) for name, texts in values.items()}
+    # Cookies are no list: HTTP/2 may send each in a line of its own (RFC 9113 8.2.3)
+    return {
+        name: ("; " if name == "cookie" else ", ").join(texts) for name, texts in values.items()
+    }
 
 
 def _header_lines(event: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:

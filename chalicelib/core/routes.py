@@ -15,6 +15,10 @@ from chalicelib.core.reply import Reply
 
 PUBLIC: Final = "public"
 AUTHENTICATED: Final = "authenticated"
+PERSON: Final = "person"
+ENROLLING: Final = "enrolling"
+#: What a route may declare in place of a grant
+NO_GRANTS: Final = (PUBLIC, AUTHENTICATED, PERSON, ENROLLING)
 
 View = Callable[..., Reply]
 
@@ -22,7 +26,7 @@ _GRANT = re.compile(r"[a-z_-]+/[a-z_-]+")
 
 
 class DeclaredRoute(NamedTuple):
-    """One method of one path, and the grant it needs (or ``PUBLIC``, or ``AUTHENTICATED``).
+    """One method of one path, and the grant it needs (or one of :data:`NO_GRANTS`).
 
     ``subaccount_header`` says whether the header that names a subaccount is read.
     """
@@ -37,9 +41,11 @@ class Routes(chalice.Blueprint):
     """The routes of one feature.
 
     ``grant`` says who may call: a grant such as ``templates/view``, ``AUTHENTICATED`` (any valid
-    key) or ``PUBLIC`` (no key). The view gets the :class:`Request`, and the path's parameters by
-    name, decoded once. A route that ``waits`` asks other hosts, such as a webhook's target or name
-    servers: where requests share threads, it must not take those of the others.
+    key or session), ``PERSON`` (a signed-in user, not a key), ``ENROLLING`` (a user who may still
+    have to set up a second factor) or ``PUBLIC`` (anybody). The view gets the :class:`Request`, and
+    the path's parameters by name, decoded once. A route that ``waits`` asks other hosts, such as a
+    webhook's target or name servers: where requests share threads, it must not take those of the
+    others.
     """
 
     def get(
@@ -83,4 +89,4 @@ class Routes(chalice.Blueprint):
 
 def is_grant(text: str) -> bool:
     """Tell whether a route may declare ``text`` as its grant."""
-    return text in (PUBLIC, AUTHENTICATED) or _GRANT.fullmatch(text) is not None
+    return text in NO_GRANTS or _GRANT.fullmatch(text) is not None

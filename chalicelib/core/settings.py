@@ -232,6 +232,17 @@ class Settings:
         values.NUMBER,
         local=1.0,
     )
+    session_idle: int = setting(
+        12 * 3600,
+        "How long a session of a signed-in user lasts without a request",
+        values.COUNT_FROM_1,
+    )
+    session_lifetime: int = setting(
+        7 * 86_400, "How long a session lasts at most (7 days)", values.COUNT_FROM_1
+    )
+    audit_retention: int = setting(
+        400 * 86_400, "How long the lines of the audit log are kept (400 days)", values.COUNT_FROM_1
+    )
     console: bool = setting(True, "Whether the console is served at `/console/`")
     rate_limit_per_second: float = setting(
         100.0,

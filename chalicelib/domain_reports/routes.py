@@ -10,7 +10,7 @@ from chalicelib.sending_domains.lookup import get_owned
 
 routes = Routes(__name__)
 
-_GRANT = "sending_domains/manage"
+_GRANT = "sending_domains/view"
 
 
 @routes.get("/api/v1/sending-domains/{domain}/dmarc-reports", grant=_GRANT)

@@ -99,6 +99,16 @@ SECURITY: Final[dict[str, Json]] = {
         "name": "Authorization",
         "description": "The API key, without a prefix",
     },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "session",
+        "description": (
+            "The cookie of a signed-in user. Over https its name begins with `__Host-` or"
+            " `__Secure-`. Whatever is not GET or HEAD also needs the session's `csrf_token` in"
+            " the header `X-CSRF-Token`"
+        ),
+    },
     "basic": {
         "type": "http",
         "scheme": "basic",
@@ -109,7 +119,7 @@ SECURITY: Final[dict[str, Json]] = {
 #: status → name of the shared response, and its description
 REFUSALS: Final[dict[int, tuple[str, str]]] = {
     400: ("BadRequest", "A parameter or a field has a wrong value"),
-    401: ("Unauthorized", "There is no valid API key"),
+    401: ("Unauthorized", "There is no valid API key and no session"),
     403: ("Forbidden", "The key, the plan or the state of the account does not allow it"),
     404: ("NotFound", "The resource does not exist"),
     405: ("MethodNotAllowed", "The path does not have this method"),

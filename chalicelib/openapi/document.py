@@ -14,8 +14,9 @@ from functools import cache
 from chalicelib import __version__
 from chalicelib.console.files import DOCS
 from chalicelib.console.files import PREFIX as CONSOLE
-from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, DeclaredRoute
+from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, App, DeclaredRoute
 from chalicelib.core.json_types import Json
+from chalicelib.core.routes import NO_GRANTS
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.components import components, refusal
 from chalicelib.openapi.examples import with_example
@@ -109,10 +110,12 @@ def _summary(app: App, route: DeclaredRoute) -> str:
 
 
 def _security(grant: str) -> list[Json]:
+    """Return how a caller may prove itself."""
     if grant == PUBLIC:
         return []
-    roles = [] if grant == AUTHENTICATED else [grant]
-    return [{"key": roles}, {"basic": roles}]
+    roles = [] if grant in NO_GRANTS else [grant]
+    schemes = ["session"] if grant in (PERSON, ENROLLING) else ["key", "basic", "session"]
+    return [{scheme: roles} for scheme in schemes]
 
 
 def _in_path(path: str) -> list[Json]:

@@ -77,7 +77,7 @@ KINDS: Final[dict[str, ResourceKind]] = {
         _listed_by(lambda scope: recipient_lists.in_account(scope.account_id)),
     ),
     "sending_domains": ResourceKind(
-        "sending_domains/manage", _listed_by(sending_domains.readable_in)
+        "sending_domains/view", _listed_by(sending_domains.readable_in)
     ),
     "tracking_domains": ResourceKind(
         "tracking_domains/view", _listed_by(tracking_domains.in_scope)

@@ -11,7 +11,7 @@ routes = Routes(__name__)
 
 
 @routes.get(
-    "/api/v1/sending-domains/{domain}/requirements", grant="sending_domains/manage", waits=True
+    "/api/v1/sending-domains/{domain}/requirements", grant="sending_domains/view", waits=True
 )
 def show_domain_requirements(request: Request, domain: str) -> Reply:
     """Check a domain by the rules of Gmail, Yahoo and Outlook.com for senders.

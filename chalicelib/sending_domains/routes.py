@@ -27,12 +27,13 @@ from chalicelib.sending_domains.view import (
 
 routes = Routes(__name__)
 
-_GRANT = "sending_domains/manage"
+_VIEW = "sending_domains/view"
+_MANAGE = "sending_domains/manage"
 _DOMAIN = "/api/v1/sending-domains/{domain}"
 _KEYS = _DOMAIN + "/dkim-keys"
 
 
-@routes.post("/api/v1/sending-domains", grant=_GRANT)
+@routes.post("/api/v1/sending-domains", grant=_MANAGE)
 def create_domain(request: Request) -> Reply:
     """Register a domain; the response shows the public half of a key that was generated for it."""
     registration = service.register(request.caller.scope, NewDomain.parse(request.json()))
@@ -42,7 +43,7 @@ def create_domain(request: Request) -> Reply:
     return ok(results | ({"dkim": dkim_key_view(key)} if key else {}))
 
 
-@routes.get("/api/v1/sending-domains", grant=_GRANT)
+@routes.get("/api/v1/sending-domains", grant=_VIEW)
 def list_domains(request: Request) -> Reply:
     """List the domains, by name; each query parameter narrows the list.
 
@@ -53,27 +54,27 @@ def list_domains(request: Request) -> Reply:
     return ok([{"domain": domain.domain} | domain_view(domain, scope) for domain in domains])
 
 
-@routes.get(_DOMAIN, grant=_GRANT)
+@routes.get(_DOMAIN, grant=_VIEW)
 def show_domain(request: Request, domain: str) -> Reply:
     """Show a domain; a subaccount sees one that is shared with it without its key."""
     scope = request.caller.scope
     return ok(domain_view(get_readable(scope, domain), scope))
 
 
-@routes.get(_DOMAIN + "/dns-records", grant=_GRANT)
+@routes.get(_DOMAIN + "/dns-records", grant=_VIEW)
 def list_dns_records(request: Request, domain: str) -> Reply:
     """List the DNS records to publish for a domain, with the result of their last check."""
     return ok(list(dns_records(get_owned(request.caller.scope, domain))))
 
 
-@routes.put(_DOMAIN, grant=_GRANT, waits=True)
+@routes.put(_DOMAIN, grant=_MANAGE, waits=True)
 def update_domain(request: Request, domain: str) -> Reply:
     """Change a domain."""
     after = service.update(request.caller.scope, domain, DomainUpdate.parse(request.json()))
     return ok({"message": "Successfully Updated Domain.", "domain": after.domain})
 
 
-@routes.delete(_DOMAIN, grant=_GRANT)
+@routes.delete(_DOMAIN, grant=_MANAGE)
 def delete_domain(request: Request, domain: str) -> Reply:
     """Delete a domain and its keys; nothing can be sent from it any more.
 
@@ -83,7 +84,7 @@ def delete_domain(request: Request, domain: str) -> Reply:
     return empty(204)
 
 
-@routes.post(_DOMAIN + "/verify", grant=_GRANT, waits=True)
+@routes.post(_DOMAIN + "/verify", grant=_MANAGE, waits=True)
 def verify_domain(request: Request, domain: str) -> Reply:
     """Check the domain; return its statuses and the DNS records that were found."""
     after, checks = verify(request.caller.scope, domain, VerifyRequest.parse(request.json()))
@@ -91,41 +92,41 @@ def verify_domain(request: Request, domain: str) -> Reply:
     return ok(status_view(after.status) | dns)
 
 
-@routes.get(_KEYS, grant=_GRANT)
+@routes.get(_KEYS, grant=_VIEW)
 def list_keys(request: Request, domain: str) -> Reply:
     """List the further DKIM keys of a domain, by id."""
     keys = further_keys.list_all(request.caller.scope, domain)
     return ok([further_key_view(key) for key in keys], total_count=len(keys))
 
 
-@routes.post(_KEYS, grant=_GRANT)
+@routes.post(_KEYS, grant=_MANAGE)
 def create_key(request: Request, domain: str) -> Reply:
     """Add a DKIM key: your own, or one that the service generates."""
     key = further_keys.add(request.caller.scope, domain, NewKey.parse(request.json()))
     return ok(further_key_view(key))
 
 
-@routes.get(_KEYS + "/{key_id}", grant=_GRANT)
+@routes.get(_KEYS + "/{key_id}", grant=_VIEW)
 def show_key(request: Request, domain: str, key_id: str) -> Reply:
     """Show a DKIM key, without its private half."""
     return ok(further_key_view(further_keys.get(request.caller.scope, domain, key_id)))
 
 
-@routes.put(_KEYS + "/{key_id}", grant=_GRANT)
+@routes.put(_KEYS + "/{key_id}", grant=_MANAGE)
 def change_key(request: Request, domain: str, key_id: str) -> Reply:
     """Change a DKIM key."""
     body = DkimBody.parse(request.json())
     return ok(further_key_view(further_keys.change(request.caller.scope, domain, key_id, body)))
 
 
-@routes.delete(_KEYS + "/{key_id}", grant=_GRANT)
+@routes.delete(_KEYS + "/{key_id}", grant=_MANAGE)
 def delete_key(request: Request, domain: str, key_id: str) -> Reply:
     """Delete a DKIM key."""
     further_keys.delete(request.caller.scope, domain, key_id)
     return empty(204)
 
 
-@routes.post(_KEYS + "/{key_id}/verify", grant=_GRANT, waits=True)
+@routes.post(_KEYS + "/{key_id}/verify", grant=_MANAGE, waits=True)
 def verify_key(request: Request, domain: str, key_id: str) -> Reply:
     """Look for a DKIM key's record in the DNS."""
     key, outcome = further_keys.verify(request.caller.scope, domain, key_id)

@@ -62,7 +62,8 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     try:
         recipients, refusals = _find_recipients(transmission, request)
         sender = _find_sender(transmission, content)
-        prefetch_with_key(caller.key_id, sender)
+        if caller.key_id:
+            prefetch_with_key(caller.key_id, sender)
         allowance = sender.allowance(transmission)
         _check_allowance(allowance, transmission, recipients.count)
         transmission = check_options(transmission, sender)

@@ -54,7 +54,7 @@ _DELIVERY: Final = _access("config messages", (*_DELIVERS, "events"), (*_OBJECTS
 #: name of the function → what it uses
 FUNCTIONS: Final = {
     API_NAME: _access(
-        f"{_MESSAGE_PATH} events webhooks",
+        f"{_MESSAGE_PATH} audit events webhooks",
         (*_SENDS, "events", "ingest", "webhook-batches"),
         (*_OBJECTS, *_KEYS),
     ),

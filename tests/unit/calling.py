@@ -35,7 +35,7 @@ class Response:
 class Client:
     """One caller: a key, the headers of every request and the address it comes from.
 
-    A header with a list of values is repeated.
+    A browser has no key, but a cookie in its headers. A header with a list of values is repeated.
     """
 
     key: str
@@ -63,7 +63,7 @@ class Client:
                 parts.path,
                 query=query,
                 headers={
-                    "Authorization": self.key,
+                    **({"Authorization": self.key} if self.key else {}),
                     "Content-Type": "application/json",
                     **self.headers,
                 },

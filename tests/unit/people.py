@@ -17,6 +17,10 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
+from chalicelib.users import cookies
+from chalicelib.users import model as user_model
+from chalicelib.users.model import User
+from chalicelib.users.store import sessions, users
 from tests.unit.calling import Client
 
 _END_OF_TIME: Final = 253_402_297_200  # the last hour of the year 9999
@@ -57,6 +61,25 @@ def make_key(
     )
     api_keys.put(replace(key, last_used=_END_OF_TIME))
     return Client(secret)
+
+
+def make_user(account: int = 1, email: str = "", role: str = "admin", **fields: Any) -> User:
+    """Store an active user."""
+    name = user_model.draw_id()
+    attributes: dict[str, Any] = {"status": user_model.ACTIVE, "stamp": "first"} | fields
+    email = email or f"{name}@acme.example"
+    user = User(name, account, email, role, created=clock.now(), **attributes)
+    assert users.create(user)
+    return user
+
+
+def sign_in(user: User, *, second_factor: bool = False, method: str = "password") -> Client:
+    """Begin a session of a user and return the browser that has its cookie and its token."""
+    secret, session_id = sessions.begin(
+        user, method=method, second_factor=second_factor, ip="192.0.2.1", agent="tests"
+    )
+    cookie = cookies.set_cookie(user, secret).partition(";")[0]
+    return Client("", {"Cookie": cookie, "X-CSRF-Token": cookies.csrf_token(session_id)})
 
 
 def make_subaccount(account: int = 1, name: str = "A sender", **fields: Any) -> Subaccount:

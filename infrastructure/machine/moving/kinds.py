@@ -25,6 +25,7 @@ from chalicelib.core.json_types import Json
 #: The tables, in the order in which they are copied
 TABLES: Final = (
     "config",
+    "audit",
     "suppression",
     "transmissions",
     "messages",

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.api_keys import model, store
+from chalicelib.api_keys.grants import with_included
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.authentication.service import authenticate, read_key, sender_again, sender_for
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Forbidden, Unauthorized
-from chalicelib.core.request import Caller, Request
+from chalicelib.core.request import Actor, Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
@@ -61,7 +62,9 @@ def request_with(header: str) -> Request:
 def test_a_caller_sends_the_key_or_basic_credentials_with_an_empty_password(
     header: str, time: Clock
 ) -> None:
-    assert authenticate(request_with(header)) == Caller(Scope(1, 7), KEY.key_id, KEY.grants, 7)
+    actor = Actor("key", KEY.id, KEY.label)
+    caller = Caller(Scope(1, 7), KEY.key_id, with_included(KEY.grants), 7, actor)
+    assert authenticate(request_with(header)) == caller
 
 
 @pytest.mark.spec("5-r6")

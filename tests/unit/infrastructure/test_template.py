@@ -27,7 +27,7 @@ def test_every_resource_outlives_its_stack() -> None:
 
 def test_every_table_is_paid_per_request_expires_items_and_can_be_restored() -> None:
     tables = of_type("AWS::DynamoDB::Table")
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables.values():
         assert table["BillingMode"] == "PAY_PER_REQUEST"
         assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}

@@ -12,7 +12,8 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app import app
-from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, Reply, Request, Routes, ok
+from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, App, Reply, Request, Routes, ok
+from chalicelib.core.routes import NO_GRANTS
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.document import document, documented_routes, page
 from infrastructure.docs import API_DESCRIPTION
@@ -82,8 +83,11 @@ def test_an_operation_has_its_routes_grant_and_summary() -> None:
         if each.grant == PUBLIC:
             assert operation["security"] == []
         else:
-            roles = [] if each.grant == AUTHENTICATED else [each.grant]
-            assert operation["security"] == [{"key": roles}, {"basic": roles}]
+            roles = [] if each.grant in NO_GRANTS else [each.grant]
+            schemes = ["session"]
+            if each.grant not in (PERSON, ENROLLING):
+                schemes = ["key", "basic", "session"]
+            assert operation["security"] == [{scheme: roles} for scheme in schemes]
             subaccount = {"$ref": "#/components/parameters/subaccount"}
             assert (subaccount in operation.get("parameters", [])) is each.subaccount_header
 

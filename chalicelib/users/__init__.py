@@ -1,0 +1,1 @@
+"""Users of an account: their roles, sessions and the ways in which they sign in."""

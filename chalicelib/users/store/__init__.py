@@ -1,0 +1,1 @@
+"""Stores of users and of their sessions."""

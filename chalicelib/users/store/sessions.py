@@ -1,0 +1,171 @@
+"""Store the sessions of signed-in users, each under the SHA-256 of its random secret.
+
+A session is void once its user has another stamp (after a new password, role or status), once it
+was idle for ``SESSION_IDLE``, and after ``SESSION_LIFETIME``.
+
+Access patterns of ``config``:
+
+- one session, by its secret → ``user#<user>`` / ``session#<sha256 of the secret>`` (cached for
+  ``KEY_CACHE_SECONDS``)
+- the sessions of a user → ``user#<user>`` / ``session#*``
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.core import clock, config_cache
+from chalicelib.core.config_cache import Key
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table
+from chalicelib.core.settings import settings
+from chalicelib.users.model import User, digest, draw_secret
+
+_MOST_AGENT = 200
+_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session; ``id`` is the SHA-256 of its secret. Times are seconds.
+
+    ``method`` is how the user signed in: ``password``, ``passkey`` or the name of a provider.
+    ``second_factor`` tells whether the user showed one.
+    """
+
+    id: str
+    user_id: str
+    stamp: str
+    created: float
+    used: float
+    expires: int
+    method: str
+    second_factor: bool
+    ip: str
+    agent: str
+
+    def is_valid(self, user: User, now: float) -> bool:
+        """Tell whether the session is still one of its user."""
+        ends = min(self.expires, self.used + settings().session_idle)
+        return now < ends and hmac.compare_digest(self.stamp, user.stamp)
+
+
+class SessionItem(Keyed):
+    """A session of a user: the fields of ``Session``; its times are seconds."""
+
+    id: str
+    user_id: str
+    stamp: str
+    created: float
+    used: float
+    expires: int
+    method: str
+    second_factor: bool
+    ip: str
+    agent: str
+
+
+_sessions: Table[SessionItem] = Table("config")
+
+
+def key_of(user_id: str, session_id: str) -> Key:
+    """Return the key of a session."""
+    return (f"user#{user_id}", f"session#{session_id}")
+
+
+def begin(user: User, *, method: str, second_factor: bool, ip: str, agent: str) -> tuple[str, str]:
+    """Store a new session; return its secret and its id. An earlier secret is never taken over."""
+    secret, now = draw_secret(), clock.now()
+    session = Session(
+        id=digest(secret),
+        user_id=user.id,
+        stamp=user.stamp,
+        created=now,
+        used=now,
+        expires=int(now + settings().session_lifetime),
+        method=method,
+        second_factor=second_factor,
+        ip=ip,
+        agent=agent[:_MOST_AGENT],
+    )
+    _sessions.put(_to_item(session))
+    return secret, session.id
+
+
+def of_user(user: User) -> list[Session]:
+    """Return the valid sessions of a user, the last used first."""
+    key = "#pk = :pk AND begins_with(#sk, :prefix)"
+    values = {"pk": f"user#{user.id}", "prefix": "session#"}
+    sessions = [from_item(item) for item in _sessions.query_all(key, values, consistent=True)]
+    now = clock.now()
+    valid = [session for session in sessions if session.is_valid(user, now)]
+    return sorted(valid, key=lambda session: -session.used)
+
+
+def end(user_id: str, session_id: str) -> bool:
+    """End a session; return ``False`` if the user has no such one."""
+    key = key_of(user_id, session_id)
+    try:
+        return _sessions.delete(*key) is not None
+    finally:
+        config_cache.forget(key)
+
+
+def end_all(user: User, *, but: str = "") -> None:
+    """End all sessions of a user, but one."""
+    for session in of_user(user):
+        if session.id != but:
+            end(user.id, session.id)
+
+
+def show_second_factor(session: Session, stamp: str) -> None:
+    """Note that the user of a session showed a second factor; the stamp is the user's present."""
+    _change(session, "SET #second_factor = :yes, #stamp = :stamp", {"yes": True, "stamp": stamp})
+
+
+def keep_alive(session: Session) -> None:
+    """Note that a session is in use, once an hour, or more often where it ends sooner."""
+    now = clock.now()
+    if now - session.used >= min(_HOUR, settings().session_idle / 8):
+        _change(session, "SET #used = :now", {"now": now})
+
+
+def get(user_id: str, session_id: str) -> Session | None:
+    """Return a session, or ``None``."""
+    item = _sessions.get(*key_of(user_id, session_id))
+    return from_item(item) if item else None
+
+
+def from_item(item: SessionItem) -> Session:
+    """Return the session that an item of the table holds."""
+    fields: dict[str, Any] = {k: v for k, v in item.items() if k not in ("pk", "sk")}
+    return replace(Session(**fields), expires=int(item["expires"]))
+
+
+def _change(session: Session, expression: str, values: dict[str, Any]) -> None:
+    key = key_of(session.user_id, session.id)
+    try:
+        _sessions.update(*key, expression, values=values, condition="attribute_exists(#pk)")
+    except ConditionFailed:  # ended meanwhile
+        pass
+    finally:
+        config_cache.forget(key)
+
+
+def _to_item(session: Session) -> SessionItem:
+    pk, sk = key_of(session.user_id, session.id)
+    return {
+        "pk": pk,
+        "sk": sk,
+        "id": session.id,
+        "user_id": session.user_id,
+        "stamp": session.stamp,
+        "created": session.created,
+        "used": session.used,
+        "expires": session.expires,
+        "method": session.method,
+        "second_factor": session.second_factor,
+        "ip": session.ip,
+        "agent": session.agent,
+    }

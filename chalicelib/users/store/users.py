@@ -1,0 +1,245 @@
+"""Store users, each with an item that takes its address, and count the active administrators.
+
+Access patterns of ``config``:
+
+- one user, by id → ``user#<id>`` / ``user`` (with a session it is cached for
+  ``KEY_CACHE_SECONDS``)
+- the user of an address → ``email#<address in lower case>`` / ``user``
+- the users of an account, by time → ``account#<account>/users`` / ``<ms, 13 digits>#<id>``
+  [by_owner]
+- how many active administrators an account has → ``account#<account>/administrators`` / ``count``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NotRequired, cast
+
+from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core.config_cache import Key
+from chalicelib.core.dynamo import Attributes, Keyed, Table, TransactionFailed, Write
+from chalicelib.core.errors import conflict
+from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
+from chalicelib.core.scope import Scope
+from chalicelib.users.model import MailedLink, Passkey, User, shown_fields
+
+RESOURCE = "users"
+
+
+class MailedLinkFields(Attributes):
+    """A mailed link that still works."""
+
+    digest: str
+    expires: float
+
+
+class UserItem(OwnedKeys):
+    """A user: the fields of ``User``; its times are seconds."""
+
+    id: str
+    account_id: int
+    email: str
+    role: str
+    created: float
+    name: str
+    status: str
+    subaccount_id: NotRequired[int | None]
+    grants: list[str]
+    password: str
+    totp: bytes
+    totp_step: int
+    totp_pending: bytes
+    recovery: list[str]
+    #: The fields of ``Passkey``
+    passkeys: list[dict[str, Any]]
+    identities: dict[str, str]
+    invitation: MailedLinkFields | None
+    reset: MailedLinkFields | None
+    last_sign_in: float | None
+    stamp: str
+    revision: str
+
+
+class AddressItem(Keyed):
+    """The user that an address belongs to."""
+
+    user_id: str
+
+
+class AdministratorsItem(Keyed):
+    """How many active administrators an account has."""
+
+    count: int
+
+
+_users: Table[UserItem] = Table("config")
+_addresses: Table[AddressItem] = Table("config")
+_administrators: Table[AdministratorsItem] = Table("config")
+_NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
+
+
+def key_of(user_id: str) -> Key:
+    """Return the key of a user."""
+    return (f"user#{user_id}", "user")
+
+
+def get(user_id: str) -> User | None:
+    """Return the user, or ``None``."""
+    item = _users.get(*key_of(user_id))
+    return from_item(item) if item else None
+
+
+def find(scope: Scope, user_id: str) -> User | None:
+    """Return the user if it belongs to the account, and to the subaccount where one is named."""
+    user = get(user_id)
+    if user is None or user.account_id != scope.account_id:
+        return None
+    return user if scope.owner in (None, user.subaccount_id) else None
+
+
+def by_address(email: str) -> User | None:
+    """Return the user with an address, in any case of its letters."""
+    taken = _addresses.get(*_address_key(email))
+    return get(taken["user_id"]) if taken else None
+
+
+def in_scope(scope: Scope) -> list[User]:
+    """Return the users of an account, or those tied to the subaccount in scope, oldest first."""
+    users = [from_item(item) for item in owned_items(_users, scope.account_id, RESOURCE)]
+    return [user for user in users if scope.owner in (None, user.subaccount_id)]
+
+
+def create(user: User) -> bool:
+    """Store a new user; return ``False`` if its address belongs to a user already."""
+    user = replace(user, revision=dynamo.draw_revision())
+    pk, sk = _address_key(user.email)
+    address: AddressItem = {"pk": pk, "sk": sk, "user_id": user.id}
+    new = "attribute_not_exists(#pk)"
+    return dynamo.try_transact(
+        [
+            dynamo.put(_users, _to_item(user), condition=new),
+            dynamo.put(_addresses, address, condition=new),
+            *_counted(user.account_id, 0, int(user.is_administrator)),
+            *line(None, user),
+        ]
+    )
+
+
+def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) -> User | None:
+    """Change a user by ``edit`` and return it; ``None`` if there is no such user.
+
+    ``edit`` may raise and may be called again. With ``silent`` there is no line in the audit log,
+    for what a user does not change, such as the time of its last sign-in. Raises 409 where the
+    account would be left without an active administrator.
+    """
+
+    def write(before: User, after: User) -> None:
+        after = replace(after, revision=dynamo.draw_revision())
+        record = dynamo.put(
+            _users, _to_item(after), **dynamo.if_unchanged("revision", before.revision)
+        )
+        counted = _counted(
+            before.account_id, int(before.is_administrator), int(after.is_administrator)
+        )
+        _transact([record, *counted, *([] if silent else line(before, after))], bool(counted))
+
+    try:
+        return dynamo.update_record(lambda: get(user_id), edit, write)
+    finally:
+        config_cache.forget(key_of(user_id))
+
+
+def delete(user: User, lines: Sequence[Write]) -> bool:
+    """Delete a user and free its address; return ``False`` if it is gone already.
+
+    Raises 409 for the last active administrator.
+    """
+
+    def attempt() -> bool:
+        before = get(user.id)
+        if before is None:
+            return False
+        unchanged = dynamo.if_unchanged("revision", before.revision)
+        counted = _counted(before.account_id, int(before.is_administrator), 0)
+        record = dynamo.delete(_users, *key_of(before.id), **unchanged)
+        address = dynamo.delete(_addresses, *_address_key(before.email))
+        _transact([record, *counted, address, *lines], bool(counted))
+        return True
+
+    try:
+        return dynamo.retry_conflicts(attempt)
+    finally:
+        config_cache.forget(key_of(user.id))
+
+
+def line(before: User | None, after: User | None) -> list[Write]:
+    """Return the line of the audit log about a change of a user."""
+    user = after or before
+    assert user is not None
+    return audit.line(
+        user.id,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=user.subaccount_id,
+    )
+
+
+def from_item(item: UserItem) -> User:
+    """Return the user that an item of the table holds."""
+    fields: dict[str, Any] = {
+        name: value for name, value in item.items() if name not in _NOT_FIELDS
+    }
+    for name in ("grants", "recovery"):
+        fields[name] = tuple(fields[name])
+    for name in ("totp", "totp_pending"):
+        fields[name] = bytes(fields[name])
+    for name in ("invitation", "reset"):
+        fields[name] = MailedLink(**fields[name]) if fields[name] else None
+    fields["passkeys"] = tuple(Passkey(**each) for each in fields["passkeys"])
+    return User(**fields)
+
+
+def _to_item(user: User) -> UserItem:
+    pk, sk = key_of(user.id)
+    keys = {
+        "pk": pk,
+        "sk": sk,
+        "owner": account_partition(user.account_id, RESOURCE),
+        "owner_key": f"{int(user.created * 1000):013d}#{user.id}",
+    }
+    return cast(UserItem, keys | asdict(user))
+
+
+def _address_key(email: str) -> Key:
+    return (f"email#{email.lower()}", "user")
+
+
+def _counted(account_id: int, before: int, after: int) -> list[Write]:
+    """Return the action that counts active administrators; the last one cannot be taken away."""
+    if before == after:
+        return []
+    return [
+        dynamo.update(
+            _administrators,
+            account_partition(account_id, "administrators"),
+            "count",
+            "ADD #count :step",
+            values={"step": after - before} | ({"one": 1} if after < before else {}),
+            condition="#count > :one" if after < before else "",
+        )
+    ]
+
+
+def _transact(writes: list[Write], is_counted: bool) -> None:
+    """Apply the actions, of which the second may count administrators; raises 409 for the last."""
+    try:
+        dynamo.transact(writes)
+    except TransactionFailed as failure:
+        if is_counted and failure.failed == [1]:
+            raise conflict(
+                "the account needs an administrator",
+                description="the last active administrator cannot be removed, disabled or demoted",
+            ) from None
+        raise
