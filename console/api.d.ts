@@ -278,6 +278,7 @@ declare namespace Api {
         label: string;
         description: string;
         used: boolean;
+        roles: Array<"admin" | "developer" | "templates" | "reporting">;
       }>;
     };
     "api/v1/counts": {

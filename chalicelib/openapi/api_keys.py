@@ -20,9 +20,10 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
+from chalicelib.users.roles import CUSTOM, ROLES
 
 _PATH: Final = "/api/v1/api-keys"
-
+_ROLES: Final = [role for role in ROLES if role != CUSTOM]
 _FIELDS: Final[dict[str, Json]] = {
     "label": text(least=1, most=MOST_LABEL),
     "grants": array(one_of(grant.key for grant in GRANTS)),
@@ -76,6 +77,8 @@ OPERATIONS: Final[Operations] = {
                         "description": "`false`: a key may have it, and nothing in this service "
                         "asks for it"
                     },
+                    roles=array(one_of(_ROLES))
+                    | {"description": "The roles whose users have it, when tied to no subaccount"},
                 )
             )
         ),

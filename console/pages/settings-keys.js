@@ -21,6 +21,7 @@ import { Badge, Button, SearchField, SelectField, TextField, Time } from "../par
 import { CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card } from "../parts/page.js";
 import {
   AddressesField,
@@ -238,6 +239,7 @@ function KeyForm({ former, onClose, onSaved }) {
         <${EndField} value=${end} onInput=${setEnd} />
       </div>
       <${KeyGrants} chosen=${chosen} onChange=${setChosen} ofSubaccount=${ofSubaccount} />
+      ${former && html`<${LastChanged} resource="api-keys" id=${former.id} />`}
     <//>
   `;
 }

@@ -17,6 +17,7 @@ import {
 import { CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card } from "../parts/page.js";
 import {
   AddressesField,
@@ -272,6 +273,7 @@ function SubaccountForm({ former, onClose, onSaved }) {
         known=${known}
       />
       <${OptionFields} option=${option} />
+      ${former && html`<${LastChanged} resource="subaccounts" id=${former.id} />`}
       ${!former && html`<${MakeKeyField} withKey=${withKey} setWithKey=${setWithKey} />`}
       ${
         withKey &&

@@ -21,6 +21,7 @@ import { Badge, Button, Copyable } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { PageHead } from "../parts/page.js";
 import { SendTest } from "../parts/send-test.js";
 import { Content } from "./templates-content.js";
@@ -70,6 +71,7 @@ function Editor({ id, draft, published, replace }) {
       ${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}
       <${Copyable} text=${id} />
     </span>
+    <${LastChanged} resource="templates" id=${id} of=${draft} />
   `;
   return html`
     <${PageHead}

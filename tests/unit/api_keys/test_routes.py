@@ -11,6 +11,7 @@ from chalicelib.api_keys.model import draw_key, key_id, new_key
 from chalicelib.core import clock
 from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
+from chalicelib.users.roles import ADMIN, DEVELOPER, REPORTING, TEMPLATES, grants_of
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key, make_subaccount
@@ -273,6 +274,9 @@ def test_grants_are_listed_with_a_label_and_a_description(owner: Client) -> None
     assert {grant["key"] for grant in grants} == PRIMARY_GRANTS
     assert all(grant["label"] and grant["description"] for grant in grants)
     assert {grant["key"] for grant in grants if grant["used"]} == used()
+    for role in (ADMIN, DEVELOPER, TEMPLATES, REPORTING):
+        with_role = {grant["key"] for grant in grants if role in grant["roles"]}
+        assert with_role == grants_of(role)
     grants = owner.get("/api/v1/authenticate/grants?role=subaccount").results
     assert {grant["key"] for grant in grants} == SUBACCOUNT_GRANTS
 

@@ -1,0 +1,75 @@
+// The sessions of a user: where they are signed in, ending one or all.
+import { html } from "../vendor/preact.js";
+import { get, remove } from "../core/api.js";
+import { useResource } from "../core/resource.js";
+import { nameOf, OF_ACCOUNT, userPath } from "../core/users.js";
+import { Badge, Button, Time } from "../parts/controls.js";
+import { confirm } from "../parts/dialog.js";
+import { attempt, Loaded } from "../parts/feedback.js";
+import { Card } from "../parts/page.js";
+
+const METHODS = { password: "Password", passkey: "Passkey", local: "Link of this machine" };
+
+export function UserSessions({ user }) {
+  const path = `${userPath(user.id)}/sessions`;
+  const resource = useResource(
+    async (signal) => (await get(path, undefined, { signal, ...OF_ACCOUNT })).results,
+    [user.id],
+  );
+  const end = (id) =>
+    attempt(
+      () =>
+        remove(`${path}/${encodeURIComponent(id)}`, undefined, OF_ACCOUNT).then(resource.reload),
+      "Ended",
+    );
+  const endAll = async () => {
+    const question = {
+      title: `End all sessions of ${nameOf(user)}?`,
+      text: "The user is signed out everywhere and can sign in again.",
+      action: "End sessions",
+    };
+    if (await confirm(question))
+      await attempt(() => remove(path, undefined, OF_ACCOUNT).then(resource.reload), "Ended");
+  };
+  const actions =
+    resource.data?.length > 0 &&
+    html`<${Button} kind="small danger" icon="log-out" onClick=${endAll}>End all sessions<//>`;
+  return html`
+    <${Card} title="Sessions" level=${3} flush actions=${actions}>
+      <${Loaded} resource=${resource}>
+        ${(sessions) =>
+          sessions.length
+            ? html`
+              <ul class="items" aria-label="Sessions">
+                ${sessions.map(
+                  (each) => html`<${Session} key=${each.id} session=${each} end=${end} />`,
+                )}
+              </ul>
+            `
+            : html`<p class="soft pane-note">Not signed in anywhere.</p>`}
+      <//>
+    <//>
+  `;
+}
+
+function Session({ session, end }) {
+  const { current, ip, method, second_factor: factor } = session;
+  const device = session.user_agent || "Unknown device";
+  return html`
+    <li class="wraps">
+      <div class="grow">
+        <div class="row wraps">
+          <span class="strong clip" title=${session.user_agent}>${device}</span>
+          ${current && html`<${Badge} tone="info" icon="user">This session<//>`}
+        </div>
+        <div>
+          ${ip && `${ip}, `}${METHODS[method] ?? method}${factor && " and second factor"}, last used
+          ${" "}<${Time} at=${session.last_used} />
+        </div>
+      </div>
+      <${Button} kind="small" icon="x" onClick=${() => end(session.id)}>
+        End<span class="visually-hidden"> the session of ${ip}</span>
+      <//>
+    </li>
+  `;
+}
