@@ -135,21 +135,22 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
 def outline_of(content: Json) -> dict[str, Any]:
     """Return what the audit log shows of content: its short fields, and digests of its bodies."""
     return {
-        name: audit.shown(name, value) if name in _SHORT else audit.digest(json.dumps(value))
+        name: audit.shown(name, value) if name in _SHORT else audit.digest(_text(value))
         for name, value in content.items()
     }
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def shown_fields(template: Template) -> dict[str, Any]:
     """Return the fields of a template for the audit log, those of the published version apart."""
-    published = template.published
-    preview = template.preview_ref
+    version, preview = template.published, template.preview_ref
     return {
         "shared_with_subaccounts": template.shared,
         **_shown_version(template.draft),
-        "published": _shown_version(published) | {"number": published.number}
-        if published
-        else None,
+        "published": _shown_version(version) | {"number": version.number} if version else None,
         "preview_data": f"version {preview[-8:]}" if preview else None,
     }
 
