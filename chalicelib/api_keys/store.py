@@ -18,12 +18,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NotRequired
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
-from chalicelib.core import config_cache, dynamo
+from chalicelib.api_keys.view import shown_fields
+from chalicelib.core import audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.request import NOBODY, Actor
 from chalicelib.core.scope import Scope
@@ -49,6 +51,8 @@ class ApiKeyItem(OwnedKeys):
     created_by: NotRequired[dict[str, str]]
 
 
+RESOURCE = "api-keys"
+
 _config: Table[ApiKeyItem] = Table("config")
 _ID = re.compile(r"[0-9a-f]{26}")
 
@@ -66,7 +70,7 @@ def get(key_id: str) -> ApiKey | None:
 
 def put(key: ApiKey) -> None:
     """Store a key, replacing the record of the same key."""
-    _config.put(_to_item(key))
+    audit.commit(dynamo.put(_config, _to_item(key)), _line(None, key))
     config_cache.forget(key_of(key.key_id))
 
 
@@ -101,10 +105,16 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     ``created_by``. Returns ``False`` if the key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
-    exists = "attribute_exists(#pk)"
+    write = dynamo.update(
+        _config,
+        *key_of(key.key_id),
+        f"SET {sets}",
+        values=fields,
+        condition="attribute_exists(#pk)",
+    )
     try:
-        _config.update(*key_of(key.key_id), f"SET {sets}", values=fields, condition=exists)
-    except ConditionFailed:
+        audit.commit(write, _line(key, replace(key, **fields)))
+    except TransactionFailed:
         return False
     finally:
         config_cache.forget(key_of(key.key_id))
@@ -133,7 +143,11 @@ def rename_creator(account_id: int, creator: Actor) -> None:
 
 def delete(key: ApiKey) -> None:
     """Delete a key."""
-    _config.delete(*key_of(key.key_id))
+    exists = "attribute_exists(#pk)"
+    with suppress(TransactionFailed):  # another request has deleted it
+        audit.commit(
+            dynamo.delete(_config, *key_of(key.key_id), condition=exists), _line(key, None)
+        )
     config_cache.forget(key_of(key.key_id))
 
 
@@ -151,6 +165,19 @@ def from_item(item: ApiKeyItem) -> ApiKey:
         expires_ms=item.get("expires_ms"),
         last_used=item.get("last_used"),
         created_by=Actor(**item["created_by"]) if "created_by" in item else NOBODY,
+    )
+
+
+def _line(before: ApiKey | None, after: ApiKey | None) -> list[Write]:
+    """Return the line of the audit log about a change of a key."""
+    key = after or before
+    assert key is not None
+    return audit.change_line(
+        key.id,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=key.subaccount_id,
     )
 
 
