@@ -1,0 +1,97 @@
+// The second step of signing in: a code of the authenticator app, a recovery code, or a passkey.
+import { html, useState } from "../vendor/preact.js";
+import { post } from "../core/api.js";
+import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
+import { signInBy } from "../core/people.js";
+import { Button, TextField } from "./controls.js";
+import { Entrance, Problem, reasonOf, useForm } from "./entrance.js";
+
+/** `methods`: of `totp` and `passkey`, the factors that the person has. */
+export function SecondStep({ email, password, methods, back }) {
+  const mayUsePasskey = methods.includes("passkey") && hasPasskeys();
+  const [isRecovery, setRecovery] = useState(!methods.includes("totp") && !mayUsePasskey);
+  const [code, setCode] = useState("");
+  const [missing, setMissing] = useState("");
+  const asksForCode = isRecovery || methods.includes("totp");
+  const form = useForm(async () => {
+    setMissing(code.trim() ? "" : "Enter the code.");
+    if (!code.trim()) return;
+    const body = { email: email.trim(), password, code: code.trim() };
+    if (await signInBy(() => post("api/v1/sign-in", body))) throw new Error(WRONG);
+  });
+  const passkey = useForm(signInByPasskey);
+  const turn = () => {
+    setRecovery(!isRecovery);
+    setCode("");
+    setMissing("");
+    form.setError(null);
+  };
+  return html`
+    <${Entrance} title="Confirm that it is you" about=${aboutOf(isRecovery, asksForCode)}>
+      <${Problem} text=${missing || problemOf(form.error) || problemOf(passkey.error)} />
+      ${
+        asksForCode &&
+        html`
+          <form class="stack" onSubmit=${form.submit} novalidate>
+            <${TextField}
+              key=${isRecovery}
+              label=${isRecovery ? "Recovery code" : "Code"}
+              name="code"
+              value=${code}
+              onInput=${(text) => {
+                setCode(text);
+                setMissing("");
+                form.setError(null);
+              }}
+              inputmode=${isRecovery ? "text" : "numeric"}
+              autocomplete=${isRecovery ? "off" : "one-time-code"}
+              class="mono"
+              spellcheck="false"
+              autocapitalize="none"
+              autofocus
+            />
+            <${Button} type="submit" kind="primary" busy=${form.busy}>Go on<//>
+          </form>
+        `
+      }
+      ${
+        mayUsePasskey &&
+        html`
+          <${Button}
+            icon="key"
+            kind=${asksForCode ? "" : "primary"}
+            busy=${passkey.busy}
+            onClick=${passkey.submit}
+          >
+            Use a passkey
+          <//>
+        `
+      }
+      <div class="links">
+        ${
+          (methods.includes("totp") || mayUsePasskey) &&
+          html`
+            <button type="button" class="text-link" onClick=${turn}>
+              ${isRecovery ? "Back to the usual way" : "Use a recovery code"}
+            </button>
+          `
+        }
+        <button type="button" class="text-link" onClick=${back}>Sign in as somebody else</button>
+      </div>
+    <//>
+  `;
+}
+
+const WRONG = "This code is wrong, or was used before. Wait for the next one.";
+
+function aboutOf(isRecovery, asksForCode) {
+  if (isRecovery) return "Enter one of the recovery codes that you kept. Each works once.";
+  return asksForCode
+    ? "Enter the six digits that your authenticator app shows now."
+    : "Your passkey is the second factor.";
+}
+
+function problemOf(error) {
+  if (!error) return "";
+  return error.status === 401 ? WRONG : reasonOf(error);
+}
