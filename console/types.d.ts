@@ -72,20 +72,6 @@ declare namespace Api {
     value: string;
   }
 
-  /** The user who is signed in, as `GET /me` says. */
-  interface Person {
-    id: string;
-    email: string;
-    name: string;
-    role: string;
-    subaccount_id: number | null;
-    grants: string[];
-    tfa_enabled: boolean;
-    csrf_token: string;
-    session_id: string;
-    account: { customer_id: number; company_name: string; tfa_required: boolean };
-  }
-
   interface Question {
     title: string;
     text: string;

@@ -1,8 +1,8 @@
 // What the description of the API (OpenAPI) says about each operation, as the console shows it.
 
 /**
- * The operations of a document in its order: `{id, tag, method, path, summary, grant, isPublic, isForPeople,
- * parameters, bodies, responses}`.
+ * The operations of a document in its order: `{id, tag, method, path, summary, grant, isPublic,
+ * isForPeople, parameters, bodies, responses}`.
  */
 export function operationsOf(document) {
   return Object.entries(document.paths).flatMap(([path, item]) =>
@@ -16,7 +16,8 @@ export function operationsOf(document) {
       summary: operation.summary.replaceAll("`", ""),
       grant: operation.security?.[0]?.key?.[0] ?? "",
       isPublic: !operation.security?.length,
-      isForPeople: Boolean(operation.security?.length) && !operation.security.some(({ key }) => key),
+      isForPeople:
+        Boolean(operation.security?.length) && !operation.security.some(({ key }) => key),
       parameters: (operation.parameters ?? []).map((each) => resolved(document, each)),
       bodies: Object.entries(operation.requestBody?.content ?? {}).map(([mediaType, body]) => ({
         mediaType,

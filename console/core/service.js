@@ -12,8 +12,8 @@ export const subaccounts = signal(/** @type {Api.Row<"api/v1/subaccounts">[]} */
 /** The subaccount that the key or person is tied to; empty for the whole account. */
 export const ownSubaccount = signal("");
 /**
- * The grants of the key or person; null while they are unknown, and if they cannot be learned: everything is
- * offered then.
+ * The grants of the key or person; null while they are unknown, and if they cannot be learned:
+ * everything is offered then.
  */
 export const grants = signal(null);
 /**
@@ -33,8 +33,8 @@ export const may = (grant) =>
   !grant || grants.value === null || [grant].flat().some((each) => grants.value.has(each));
 
 /**
- * The subaccount whose data are shown: the one they are tied to, or the one that requests act for; empty for
- * all.
+ * The subaccount whose data are shown: the one they are tied to, or the one that requests act for;
+ * empty for all.
  */
 export const shownSubaccount = () => ownSubaccount.value || subaccount.value;
 /** The same as a filter of events and metrics, which take it as a parameter. */

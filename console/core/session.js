@@ -50,7 +50,7 @@ function keyFromAddress() {
 /** The key of a key's view; empty for a person, and while nobody is signed in. */
 export const key = signal(keyFromAddress() ?? sessionStorage.getItem(KEY) ?? "");
 /** The person who is signed in, as `GET /me` says; null in a key's view. */
-export const person = signal(/** @type {Api.Person | null} */ (null));
+export const person = signal(null);
 /** What a change by the session's cookie sends against forged requests. */
 export const csrfToken = signal("");
 /** Whether the session may only set up a second factor. */

@@ -41,40 +41,37 @@ export function Factors() {
               html`<${Recovery} number=${results.recovery_codes_left} onCodes=${done} />`
             }
           </ul>
-          ${
-            isOn(results) &&
-            !person.value.account?.tfa_required &&
-            html`
-              <div class="pane-note">
-                <${Button} kind="small danger" onClick=${() => turnOff(reload)}>
-                  Turn off the second factor
-                <//>
-              </div>
-            `
-          }
+          ${isOn(results) && html`<${TurnOff} reload=${reload} />`}
         `}
       <//>
-      ${
-        dialog &&
-        html`
-          <${Dialog}
-            title=${dialog === "totp" ? "Authenticator app" : "New passkey"}
-            plain
-            onClose=${() => setDialog("")}
-          >
-            <${dialog === "totp" ? AuthenticatorSetUp : PasskeySetUp} onDone=${done} />
-          <//>
-        `
-      }
-      ${
-        codes.length > 0 &&
-        html`
-          <${Dialog} title="Your recovery codes" plain onClose=${() => setCodes([])}>
-            <${RecoveryCodes} codes=${codes} onDone=${() => setCodes([])} />
-          <//>
-        `
-      }
+      <${Dialogs} ...${{ dialog, setDialog, codes, setCodes, done }} />
     <//>
+  `;
+}
+
+function Dialogs({ dialog, setDialog, codes, setCodes, done }) {
+  const SetUp = dialog === "totp" ? AuthenticatorSetUp : PasskeySetUp;
+  return html`
+    ${
+      dialog &&
+      html`
+        <${Dialog}
+          title=${dialog === "totp" ? "Authenticator app" : "New passkey"}
+          plain
+          onClose=${() => setDialog("")}
+        >
+          <${SetUp} onDone=${done} />
+        <//>
+      `
+    }
+    ${
+      codes.length > 0 &&
+      html`
+        <${Dialog} title="Your recovery codes" plain onClose=${() => setCodes([])}>
+          <${RecoveryCodes} codes=${codes} onDone=${() => setCodes([])} />
+        <//>
+      `
+    }
   `;
 }
 
@@ -87,15 +84,24 @@ function State({ data }) {
     : html`<${Badge} tone="warn" icon="shield-alert">Off<//>`;
 }
 
-async function turnOff(reload) {
-  if (
-    await confirm({
-      title: "Turn off the second factor?",
-      text: "The authenticator, all passkeys and recovery codes go. The password alone signs in.",
-      action: "Turn off",
-    })
-  )
-    await attempt(() => remove(PATH, undefined, OWN).then(reload), "Turned off");
+/** Not offered where the account asks for a second factor of everybody. */
+function TurnOff({ reload }) {
+  if (person.value.account?.tfa_required) return null;
+  const turnOff = async () => {
+    if (
+      await confirm({
+        title: "Turn off the second factor?",
+        text: "The authenticator, all passkeys and recovery codes go. The password alone signs in.",
+        action: "Turn off",
+      })
+    )
+      await attempt(() => remove(PATH, undefined, OWN).then(reload), "Turned off");
+  };
+  return html`
+    <div class="pane-note">
+      <${Button} kind="small danger" onClick=${turnOff}>Turn off the second factor<//>
+    </div>
+  `;
 }
 
 function Authenticator({ on, setDialog }) {

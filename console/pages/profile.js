@@ -49,7 +49,8 @@ function About() {
           <dd>${label(role)}</dd>
           <dt>Account</dt>
           <dd>
-            ${account?.company_name}${subaccount !== null && `, ${subaccountName(String(subaccount))}`}
+            ${account?.company_name}
+            ${subaccount !== null && `, ${subaccountName(String(subaccount))}`}
           </dd>
         </dl>
         <${Problem} text=${form.error && reasonOf(form.error)} />

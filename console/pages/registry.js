@@ -1,8 +1,8 @@
 // The pages, in the order of the navigation. A page is a module whose default export is a
 // component; it is loaded when it is first opened. PAGES: `id` is the first part of the address,
-// `key` the letter after `g`, `grant` what is needed for it (one of several is enough), `local` that
-// only a local service has it, `person` that it is for people and not for keys, `hidden` that the
-// navigation leaves it out.
+// `key` the letter after `g`, `grant` what is needed for it (one of several is enough), `local`
+// that only a local service has it, `person` that it is for people and not for keys, `hidden` that
+// the navigation leaves it out.
 import { local, may } from "../core/service.js";
 import { person } from "../core/session.js";
 

@@ -65,7 +65,7 @@ function End({ isGone }) {
       <${Notice} tone=${isGone ? "warn" : "good"} icon=${isGone ? "clock" : "circle-check"}>
         ${
           isGone
-            ? "Such a link works once and for a short time. Ask for another one on the sign-in page."
+            ? "Such a link works once and for a short time. The sign-in page sends another one."
             : "Sign in with the new password. All other sessions have ended."
         }
       <//>

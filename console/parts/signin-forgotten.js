@@ -6,6 +6,8 @@ import { Button, TextField } from "./controls.js";
 import { Entrance, Problem, reasonOf, useForm } from "./entrance.js";
 import { Notice } from "./feedback.js";
 
+const ABOUT = "You get a mail with a link. It sets a new password and ends all sessions.";
+
 export function ForgottenPassword({ email, back }) {
   const [entry, setEntry] = useState(email);
   const [missing, setMissing] = useState("");
@@ -19,7 +21,7 @@ export function ForgottenPassword({ email, back }) {
   return html`
     <${Entrance}
       title="A new password"
-      about=${isDone ? "" : "You get a mail with a link. It sets a new password and ends all sessions."}
+      about=${isDone ? "" : ABOUT}
     >
       <${Problem} text=${missing || (form.error && reasonOf(form.error))} />
       <div role="status">

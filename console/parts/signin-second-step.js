@@ -9,49 +9,29 @@ import { Entrance, Problem, reasonOf, useForm } from "./entrance.js";
 /** `methods`: of `totp` and `passkey`, the factors that the person has. */
 export function SecondStep({ email, password, methods, back }) {
   const mayUsePasskey = methods.includes("passkey") && hasPasskeys();
-  const [isRecovery, setRecovery] = useState(!methods.includes("totp") && !mayUsePasskey);
-  const [code, setCode] = useState("");
-  const [missing, setMissing] = useState("");
+  const hasUsualWay = methods.includes("totp") || mayUsePasskey;
+  const [isRecovery, setRecovery] = useState(!hasUsualWay);
   const asksForCode = isRecovery || methods.includes("totp");
-  const form = useForm(async () => {
-    setMissing(code.trim() ? "" : "Enter the code.");
-    if (!code.trim()) return;
-    const body = { email: email.trim(), password, code: code.trim() };
-    if (await signInBy(() => post("api/v1/sign-in", body))) throw new Error(WRONG);
+  const [problem, setProblem] = useState("");
+  const passkey = useForm(() => {
+    setProblem("");
+    return signInByPasskey();
   });
-  const passkey = useForm(signInByPasskey);
-  const turn = () => {
-    setRecovery(!isRecovery);
-    setCode("");
-    setMissing("");
-    form.setError(null);
-  };
   return html`
     <${Entrance} title="Confirm that it is you" about=${aboutOf(isRecovery, asksForCode)}>
-      <${Problem} text=${missing || problemOf(form.error) || problemOf(passkey.error)} />
+      <${Problem} text=${problem || problemOf(passkey.error)} />
       ${
         asksForCode &&
         html`
-          <form class="stack" onSubmit=${form.submit} novalidate>
-            <${TextField}
-              key=${isRecovery}
-              label=${isRecovery ? "Recovery code" : "Code"}
-              name="code"
-              value=${code}
-              onInput=${(text) => {
-                setCode(text);
-                setMissing("");
-                form.setError(null);
-              }}
-              inputmode=${isRecovery ? "text" : "numeric"}
-              autocomplete=${isRecovery ? "off" : "one-time-code"}
-              class="mono"
-              spellcheck="false"
-              autocapitalize="none"
-              autofocus
-            />
-            <${Button} type="submit" kind="primary" busy=${form.busy}>Go on<//>
-          </form>
+          <${CodeForm}
+            key=${isRecovery}
+            isRecovery=${isRecovery}
+            given=${{ email: email.trim(), password }}
+            setProblem=${(text) => {
+              setProblem(text);
+              passkey.setError(null);
+            }}
+          />
         `
       }
       ${
@@ -69,9 +49,16 @@ export function SecondStep({ email, password, methods, back }) {
       }
       <div class="links">
         ${
-          (methods.includes("totp") || mayUsePasskey) &&
+          hasUsualWay &&
           html`
-            <button type="button" class="text-link" onClick=${turn}>
+            <button
+              type="button"
+              class="text-link"
+              onClick=${() => {
+                setRecovery(!isRecovery);
+                setProblem("");
+              }}
+            >
               ${isRecovery ? "Back to the usual way" : "Use a recovery code"}
             </button>
           `
@@ -79,6 +66,41 @@ export function SecondStep({ email, password, methods, back }) {
         <button type="button" class="text-link" onClick=${back}>Sign in as somebody else</button>
       </div>
     <//>
+  `;
+}
+
+function CodeForm({ isRecovery, given, setProblem }) {
+  const [code, setCode] = useState("");
+  const form = useForm(async () => {
+    if (!code.trim()) return setProblem("Enter the code.");
+    setProblem("");
+    try {
+      const body = { ...given, code: code.trim() };
+      if (await signInBy(() => post("api/v1/sign-in", body))) setProblem(WRONG);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    return undefined;
+  });
+  return html`
+    <form class="stack" onSubmit=${form.submit} novalidate>
+      <${TextField}
+        label=${isRecovery ? "Recovery code" : "Code"}
+        name="code"
+        value=${code}
+        onInput=${(text) => {
+          setCode(text);
+          setProblem("");
+        }}
+        inputmode=${isRecovery ? "text" : "numeric"}
+        autocomplete=${isRecovery ? "off" : "one-time-code"}
+        class="mono"
+        spellcheck="false"
+        autocapitalize="none"
+        autofocus
+      />
+      <${Button} type="submit" kind="primary" busy=${form.busy}>Go on<//>
+    </form>
   `;
 }
 

@@ -6,8 +6,9 @@ import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
 import { signInBy } from "../core/people.js";
 import { local } from "../core/service.js";
 import { notice } from "../core/session.js";
-import { Button, Icon, TextField } from "./controls.js";
+import { Button, TextField } from "./controls.js";
 import { Entrance, PasswordField, Problem, reasonOf, useForm } from "./entrance.js";
+import { Notice } from "./feedback.js";
 import { KeyForm } from "./signin-key.js";
 import { ForgottenPassword } from "./signin-forgotten.js";
 import { SecondStep } from "./signin-second-step.js";
@@ -47,7 +48,6 @@ function PasswordForm({ email, setEmail, setStep, setView }) {
     if (further) setStep({ ...further, password });
   });
   const passkey = useForm(signInByPasskey);
-  const problem = missing || problemOf(form.error) || problemOf(passkey.error);
   const change = (set) => (text) => {
     set(text);
     setMissing("");
@@ -57,12 +57,7 @@ function PasswordForm({ email, setEmail, setStep, setView }) {
   };
   return html`
     <${Entrance} title="Sign in">
-      ${
-        notice.value &&
-        !problem &&
-        html`<p class="row top" role="status"><${Icon} name="info" />${notice.value}</p>`
-      }
-      <${Problem} text=${problem} />
+      <${Told} problem=${missing || problemOf(form.error) || problemOf(passkey.error)} />
       <form class="stack" onSubmit=${form.submit} novalidate>
         <${TextField}
           label="Email address"
@@ -85,21 +80,39 @@ function PasswordForm({ email, setEmail, setStep, setView }) {
         <${Button} type="submit" kind="primary" busy=${form.busy}>Sign in<//>
       </form>
       <${OtherWays} passkey=${passkey} />
-      <div class="links">
-        <button type="button" class="text-link" onClick=${() => setView("forgotten")}>
-          Forgot the password?
-        </button>
-        <button type="button" class="text-link" onClick=${() => setView("key")}>
-          Use an API key instead
-        </button>
-      </div>
-      ${
-        local.value &&
-        html`<p class="faint">
-          On this machine, the link that <code>postfinch run</code> prints signs you in.
-        </p>`
-      }
+      <${Foot} setView=${setView} />
     <//>
+  `;
+}
+
+/** Why the page is shown, until there is something wrong with what was entered. */
+function Told({ problem }) {
+  return html`
+    <${Problem} text=${problem} />
+    <div role="status" class=${notice.value && !problem ? "" : "visually-hidden"}>
+      ${notice.value && !problem && html`<${Notice}>${notice.value}<//>`}
+    </div>
+  `;
+}
+
+function Foot({ setView }) {
+  return html`
+    <div class="links">
+      <button type="button" class="text-link" onClick=${() => setView("forgotten")}>
+        Forgot the password?
+      </button>
+      <button type="button" class="text-link" onClick=${() => setView("key")}>
+        Use an API key instead
+      </button>
+    </div>
+    ${
+      local.value &&
+      html`
+        <p class="faint">
+          On this machine, the link that <code>postfinch run</code> prints signs you in.
+        </p>
+      `
+    }
   `;
 }
 
