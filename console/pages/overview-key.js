@@ -1,10 +1,11 @@
-// The overview of a key that may read nothing of the last day: what it may do, and how.
+// The overview of a key or person who may read nothing of the last day: what they may do, and how.
 import { html } from "../vendor/preact.js";
 import { label } from "../core/format.js";
 import { loadGrants } from "../core/grants.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { grants, may } from "../core/service.js";
+import { grants, may, who } from "../core/service.js";
+import { person } from "../core/session.js";
 import { Button } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
@@ -28,11 +29,13 @@ export default function KeyOverview() {
       <${PageHead}
         title="Overview"
         about=${
-          "What this key may do. It may not read figures or events: " +
-          "that takes a key with other grants."
+          person.value
+            ? "What your role may do. Figures and events take other grants."
+            : "What this key may do. It may not read figures or events: " +
+              "that takes a key with other grants."
         }
       />
-      <${Card} title="This key may" flush><${Abilities} /><//>
+      <${Card} title="${who()} may" flush><${Abilities} /><//>
       ${may("api_keys/manage") && html`<${EndingKeys} />`}
       ${may(SENDING) && html`<${FirstSend} title="How to send" />`}
     </div>
@@ -54,7 +57,7 @@ function List({ all }) {
   if (!all.length)
     return html`
       <${Empty} level=${3} icon="key" title="Nothing">
-        This key has no grants that are in use here.
+        There are no grants that are in use here.
       <//>
     `;
   return html`
