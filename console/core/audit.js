@@ -56,6 +56,8 @@ export const RESOURCE_NAMES = Object.entries(RESOURCES)
   .map(([resource, [, many]]) => [resource, many])
   .sort(([, a], [, b]) => a.localeCompare(b));
 
+/** What one is called, such as `template`. */
+export const resourceNoun = (resource) => RESOURCES[resource]?.[0] || label(resource).toLowerCase();
 export const resourceName = (resource) => RESOURCES[resource]?.[1] ?? label(resource);
 
 /** Verbs of changes: `[done, tried]`. */
@@ -118,11 +120,11 @@ const DEEDS = [
 
 export const isRefused = (line) => line.outcome === "refused";
 
-/** Who did it, in few words. */
-export function actorName({ type, id, label: text }) {
+/** Who did it, in few words; `people` has the names of users by their ids. */
+export function actorName({ type, id, label: text }, people = {}) {
   if (type === "key") return `The key ${text || id}`;
   if (type === "operator") return "The operator";
-  return text || id || "Somebody";
+  return people[id] || text || id || "Somebody";
 }
 
 /** The same in the middle of a sentence. */
@@ -164,7 +166,8 @@ export function deedOf(line, people) {
 const filled = (words, subject) => words.replace("$", () => subject).trim();
 
 /** The sentence of a line. */
-export const sentenceOf = (line, people) => `${actorName(line.actor)} ${deedOf(line, people)}`;
+export const sentenceOf = (line, people) =>
+  `${actorName(line.actor, people)} ${deedOf(line, people)}`;
 
 /** The address of the page of what a line is about, or null; what was deleted has none. */
 export function pageOf(line) {
@@ -193,12 +196,15 @@ export const OUTCOMES = [
 const DAY = 86400000;
 /** The choice of days by hand. */
 export const OF_TIME = "free";
-/** Times to choose from: `[days, text]`. */
-export const SPANS = [
-  ["", "Any time"],
+/** Before the first line of any service. */
+const EVER = "2020-01-01T00:00:00Z";
+
+/** Times to choose from: `[days, text]`. One resource has few lines: all of them are shown. */
+export const spansFor = (id) => [
   ["1", "Last day"],
   ["7", "Last 7 days"],
-  ["30", "Last 30 days"],
+  ["", id ? "Any time" : "Last 30 days"],
+  ["400", "Last 400 days"],
   [OF_TIME, "From and to"],
 ];
 
@@ -212,7 +218,9 @@ export function searchOf({ days, from, to, actor, resource, resource_id: id, out
       ? { from: startOf(from), to: endOf(to) }
       : days
         ? { from: new Date(Date.now() - Number(days) * DAY).toISOString() }
-        : {}),
+        : id
+          ? { from: EVER }
+          : {}),
     actor,
     resource,
     resource_id: id,
@@ -222,5 +230,4 @@ export function searchOf({ days, from, to, actor, resource, resource_id: id, out
 
 const startOf = (day) => (day ? `${day}T00:00:00Z` : undefined);
 /** The end of a day that counts in full. */
-const endOf = (day) =>
-  day ? new Date(Date.parse(`${day}T00:00:00Z`) + DAY).toISOString() : undefined;
+const endOf = (day) => (day ? `${day}T23:59:59.999Z` : undefined);

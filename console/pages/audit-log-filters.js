@@ -1,6 +1,13 @@
 // The filters of the audit log: time, who, what and how it ended; they are kept in the address.
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { ACTORS, OF_TIME, OUTCOMES, RESOURCE_NAMES, resourceName, SPANS } from "../core/audit.js";
+import {
+  ACTORS,
+  OF_TIME,
+  OUTCOMES,
+  RESOURCE_NAMES,
+  resourceName,
+  spansFor,
+} from "../core/audit.js";
 import { useSettled } from "../core/resource.js";
 import { setQuery } from "../core/router.js";
 import { Icon, SearchField, SelectField, TextField } from "../parts/controls.js";
@@ -27,7 +34,7 @@ export function Filters({ query }) {
     <div class="pane-tools">
       <div class="toolbar">
         <${ActorText} actor=${query.actor ?? ""} />
-        ${field("Time", "days", days, SPANS)}
+        ${field("Time", "days", days, spansFor(id))}
         ${field("Who", "actor", isType(query.actor) ? query.actor : "", [
           ["", "Everyone"],
           ...ACTORS,
@@ -86,7 +93,7 @@ function ActorText({ actor }) {
   return html`
     <${SearchField}
       label="Who did it"
-      placeholder="Who: name, address or key"
+      placeholder="Address, key or id"
       value=${value}
       onInput=${setValue}
     />

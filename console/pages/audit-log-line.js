@@ -7,6 +7,7 @@ import {
   isRefused,
   pageOf,
   resourceName,
+  resourceNoun,
   sentenceOf,
   subjectName,
 } from "../core/audit.js";
@@ -107,7 +108,7 @@ function Places({ line }) {
         target &&
         html`
           <${Button} kind="small" icon="external-link" href=${target}>
-            Open ${resourceName(resource)}
+            Open ${resourceNoun(resource)}
           <//>
         `
       }
@@ -144,7 +145,7 @@ function Facts({ line, people }) {
     <dl class="facts">
       <dt>Who</dt>
       <dd>
-        ${actorName(actor)}
+        ${actorName(actor, people)}
         <div class="soft">
           ${ACTOR_KINDS[actor.type] ?? actor.type}${" "}
           ${actor.id && html`<${Copyable} text=${actor.id} />`}

@@ -26,6 +26,7 @@ import { SaveButton } from "./audit-log-save.js";
 
 const PAGE = 100;
 const MOST = 20000;
+const AT_ONCE = 8;
 const BESIDE_DETAILS = [{ label: "What", width: "minmax(0, 1fr)" }];
 const COLUMNS = [
   { label: "What", width: "minmax(200px, 4fr)" },
@@ -42,15 +43,7 @@ export default function AuditLog() {
   const selected = path[1];
   const [state, setState] = useState(LOADING);
   const load = useFirstPage(JSON.stringify([searchKeys(query), shownSubaccount()]), setState);
-  const more = useMore(
-    state,
-    setState,
-    async (next) => {
-      const answer = await get(next);
-      return { rows: answer.results, next: answer.links?.next ?? null };
-    },
-    MOST,
-  );
+  const more = useMore(state, setState, (next) => readPage(next), MOST);
   const people = usePeople();
   const close = () => go(["audit-log"], query);
   useKeys({ Escape: () => selected && close() });
@@ -102,6 +95,18 @@ const searchKeys = ({ days, from, to, actor, resource, resource_id: id, outcome 
   outcome,
 ];
 
+/**
+ * One page of lines: `{rows, next}`. Where few lines match, the API may answer with none and lead
+ * on, so a few of its pages are read until there is a line.
+ * @returns {Promise<{rows: any[], next: string | null}>}
+ */
+async function readPage(path, query) {
+  let page = await get(path, query);
+  for (let read = 1; !page.results.length && page.links.next && read < AT_ONCE; read += 1)
+    page = await get(page.links.next);
+  return { rows: page.results, next: page.links.next ?? null };
+}
+
 /** Load the first page for the present filters. */
 function useFirstPage(identity, setState) {
   const newest = useRef(null);
@@ -110,14 +115,8 @@ function useFirstPage(identity, setState) {
     const asked = (newest.current = {});
     setState((former) => ({ ...former, loading: true, error: null }));
     try {
-      const answer = await get(AUDIT_LOG, { ...searchOf(route.value.query), per_page: PAGE });
-      if (asked === newest.current)
-        setState({
-          rows: answer.results,
-          next: answer.links?.next ?? null,
-          loading: false,
-          error: null,
-        });
+      const page = await readPage(AUDIT_LOG, { ...searchOf(route.value.query), per_page: PAGE });
+      if (asked === newest.current) setState({ ...page, loading: false, error: null });
     } catch (error) {
       if (asked === newest.current) setState({ ...LOADING, loading: false, error });
     }
@@ -159,6 +158,7 @@ function Lines({ state, load, more, query, selected, people }) {
   if (state.error && !state.rows.length)
     return html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`;
   if (state.loading && !state.rows.length) return html`<${SkeletonRows} rows=${9} height=${46} />`;
+  if (!state.rows.length && state.next) return html`<${NothingYet} more=${more} />`;
   if (!state.rows.length) return html`<${Nothing} query=${query} />`;
   return html`
     ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} /></div>`}
@@ -183,6 +183,25 @@ function Lines({ state, load, more, query, selected, people }) {
   `;
 }
 
+/** Nothing matched in what was looked through; there is more. */
+function NothingYet({ more }) {
+  const [busy, setBusy] = useState(false);
+  const goOn = async () => {
+    setBusy(true);
+    await more();
+    setBusy(false);
+  };
+  return html`
+    <${Empty}
+      icon="search"
+      title="No line matches so far"
+      actions=${html`<${Button} busy=${busy} onClick=${goOn}>Look further back<//>`}
+    >
+      The log has older lines that were not looked through yet.
+    <//>
+  `;
+}
+
 function Nothing({ query }) {
   return isFiltered(query)
     ? html`
@@ -195,7 +214,7 @@ function Nothing({ query }) {
       <//>
     `
     : html`
-      <${Empty} icon="history" title="Nothing was changed yet">
+      <${Empty} icon="history" title="Nothing was changed in the last 30 days">
         Each change gets a line here: who made it, when, from where, and what was different before.
         Sign-ins and refused changes are here as well.
       <//>

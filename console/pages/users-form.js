@@ -67,6 +67,7 @@ export function UserForm({ former, onClose, onSaved }) {
             fields.role === CUSTOM &&
             html`
               <${GrantsField}
+                legend="What the user may do"
                 offer=${grants}
                 chosen=${fields.chosen}
                 onChange=${(chosen) => change({ chosen })}

@@ -3,12 +3,11 @@ import { html } from "../vendor/preact.js";
 import { get, remove } from "../core/api.js";
 import { useResource } from "../core/resource.js";
 import { nameOf, OF_ACCOUNT, userPath } from "../core/users.js";
-import { Badge, Button, Time } from "../parts/controls.js";
+import { Button } from "../parts/controls.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
-
-const METHODS = { password: "Password", passkey: "Passkey", local: "Link of this machine" };
+import { SessionRow } from "./profile-sessions.js";
 
 export function UserSessions({ user }) {
   const path = `${userPath(user.id)}/sessions`;
@@ -42,34 +41,14 @@ export function UserSessions({ user }) {
             ? html`
               <ul class="items" aria-label="Sessions">
                 ${sessions.map(
-                  (each) => html`<${Session} key=${each.id} session=${each} end=${end} />`,
+                  (each) => html`
+                    <${SessionRow} key=${each.id} row=${each} onEnd=${() => end(each.id)} />
+                  `,
                 )}
               </ul>
             `
             : html`<p class="soft pane-note">Not signed in anywhere.</p>`}
       <//>
     <//>
-  `;
-}
-
-function Session({ session, end }) {
-  const { current, ip, method, second_factor: factor } = session;
-  const device = session.user_agent || "Unknown device";
-  return html`
-    <li class="wraps">
-      <div class="grow">
-        <div class="row wraps">
-          <span class="strong clip" title=${session.user_agent}>${device}</span>
-          ${current && html`<${Badge} tone="info" icon="user">This session<//>`}
-        </div>
-        <div>
-          ${ip && `${ip}, `}${METHODS[method] ?? method}${factor && " and second factor"}, last used
-          ${" "}<${Time} at=${session.last_used} />
-        </div>
-      </div>
-      <${Button} kind="small" icon="x" onClick=${() => end(session.id)}>
-        End<span class="visually-hidden"> the session of ${ip}</span>
-      <//>
-    </li>
   `;
 }

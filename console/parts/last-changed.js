@@ -1,7 +1,7 @@
 // Who changed a resource last, with a link to its lines in the audit log.
 import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
-import { actorInSentence, AUDIT_GRANT, AUDIT_LOG } from "../core/audit.js";
+import { actorInSentence, AUDIT_GRANT, AUDIT_LOG, searchOf } from "../core/audit.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { may } from "../core/service.js";
@@ -18,7 +18,7 @@ export function LastChanged({ resource, id, of = null }) {
 function Last({ resource, id, of }) {
   const { data: line } = useResource(
     async (signal) => {
-      const query = { resource, resource_id: id, outcome: "done", per_page: 1 };
+      const query = { ...searchOf({ resource, resource_id: id, outcome: "done" }), per_page: 1 };
       const { results } = await get(AUDIT_LOG, query, { signal });
       return results[0] ?? null;
     },
