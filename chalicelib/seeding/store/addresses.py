@@ -53,7 +53,8 @@ def put(account_id: int | None, addresses: list[str]) -> None:
     # What concerns all accounts is in the log of none
     shown = {"addresses": addresses}
     is_of_one = account_id is not None
-    audit.commit(write, audit.line("", None, shown, resource="seeds") if is_of_one else [])
+    name = str(account_id)
+    audit.commit(write, audit.line(name, None, shown, resource="seeds") if is_of_one else [])
 
 
 def _key(account_id: int | None) -> Key:

@@ -55,7 +55,9 @@ def test_a_change_of_a_key_tells_what_changed(owner: Client) -> None:
 
 def test_a_deleted_key_is_one_line_however_often_it_is_deleted(owner: Client) -> None:
     subaccount = make_subaccount().id
-    name = owner.on_behalf_of(subaccount).post(KEYS, BODY).results["id"]
+    name = (
+        owner.on_behalf_of(subaccount).post(KEYS, BODY | {"grants": ["smtp/inject"]}).results["id"]
+    )
     assert lines()[0]["subaccount_id"] == subaccount
     told()
     (key,) = [each for each in store.in_scope(Scope(1, None)) if each.id == name]
