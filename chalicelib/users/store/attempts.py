@@ -6,29 +6,27 @@ failure.
 Access patterns of ``config``:
 
 - the failures of one network, address or device → ``attempts#<kind>#<digest>`` / ``attempts``
-- the last mails to reset the password of one address → ``resets#<digest>`` / ``resets``
+- when the last mails left that reset the password of one address →
+  ``resets#<digest>`` / ``resets``
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from chalicelib.core import clock, dynamo, signing
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, Write
 
 MEMORY_SECONDS: Final = 86_400
-_SORT_KEY = "attempts"
+
 _PURPOSE = "attempts to sign in"
 
 
 class AttemptsItem(Keyed):
-    """Failures of a network, an address or a device; times are seconds.
-
-    ``level`` counts them and falls with the time since ``at``; before ``until`` nothing is tried.
-    """
+    """Failures of a network, an address or a device: the fields of ``Failures``."""
 
     level: float
     at: float
@@ -47,12 +45,16 @@ class ResetsItem(Keyed):
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failures of a network, an address or a device."""
+    """The failures of a network, an address or a device. Times are seconds.
+
+    ``level`` is how many they were at the time ``at``; before ``until`` nothing is tried.
+    ``revision`` is drawn anew for each change, and ``None`` where nothing is stored.
+    """
 
     level: float = 0.0
     at: float = 0.0
     until: float = 0.0
-    revision: str | None = None
+    revision: str | None = field(default_factory=dynamo.draw_revision)
 
 
 _attempts: Table[AttemptsItem] = Table("config")
@@ -64,37 +66,23 @@ def name_of(kind: str, text: str) -> str:
     return f"{kind}#{_digest(text)}"
 
 
-def read(names: Sequence[str]) -> dict[str, Failures]:
+def read(names: Iterable[str]) -> dict[str, Failures]:
     """Return the failures of each name, in one request."""
-    items = {item["pk"]: item for item in _attempts.get_all(map(_key, names), consistent=True)}
-    return {name: _failures(items.get(_key(name)[0])) for name in names}
+    keys = {name: _key(name) for name in names}
+    items = {item["pk"]: item for item in _attempts.get_all(keys.values(), consistent=True)}
+    return {name: _failures(items.get(pk)) for name, (pk, _) in keys.items()}
 
 
-def write(new: Mapping[str, Failures], unchanged: Mapping[str, Failures]) -> bool:
-    """Store failures in one request; return ``False`` if one of ``unchanged`` has changed."""
+def replace(failures: Mapping[str, Failures], unchanged: Mapping[str, Failures]) -> bool:
+    """Store failures in one request; return ``False`` if one of ``unchanged`` is no longer so."""
     return dynamo.try_transact(
-        [_put(name, failures, unchanged.get(name)) for name, failures in new.items()]
+        [_put(name, each, unchanged.get(name)) for name, each in failures.items()]
     )
-
-
-def take_back(former: Mapping[str, Failures]) -> None:
-    """Take an attempt back that did not fail; ``former`` is what was stored before it."""
-    writes = [
-        dynamo.update(
-            _attempts,
-            *_key(name),
-            "ADD #level :minus SET #until = :until",
-            values={"minus": -1, "until": failures.until},
-            condition="attribute_exists(#pk)",
-        )
-        for name, failures in former.items()
-    ]
-    dynamo.try_transact(writes)
 
 
 def take_reset(email: str, *, most: int, seconds: float) -> bool:
     """Count a mail to an address; return ``False`` if it had ``most`` in the last ``seconds``."""
-    pk, sk = f"resets#{_digest(email.lower())}", "resets"
+    pk, sk = f"resets#{_digest(email)}", "resets"
     now = clock.now()
 
     def attempt() -> bool:
@@ -123,25 +111,24 @@ def _put(name: str, failures: Failures, unchanged: Failures | None) -> Write:
         "level": failures.level,
         "at": failures.at,
         "until": failures.until,
-        "revision": dynamo.draw_revision(),
+        "revision": failures.revision or dynamo.draw_revision(),
         "expires": int(failures.at) + MEMORY_SECONDS,
     }
-    if unchanged is None:
-        return dynamo.put(_attempts, item)
-    return dynamo.put(_attempts, item, **dynamo.if_unchanged("revision", unchanged.revision))
+    condition = dynamo.if_unchanged("revision", unchanged.revision) if unchanged else {}
+    return dynamo.put(_attempts, item, **condition)
 
 
 def _failures(item: AttemptsItem | None) -> Failures:
-    if item is None or clock.now() - item["at"] >= MEMORY_SECONDS:
-        return Failures(revision=item["revision"] if item else None)
-    return Failures(
-        float(item["level"]), float(item["at"]), float(item["until"]), item["revision"]
-    )
+    if item is None:
+        return Failures(revision=None)
+    if clock.now() - item["at"] >= MEMORY_SECONDS:
+        return Failures(revision=item["revision"])
+    return Failures(float(item["level"]), float(item["at"]), float(item["until"]), item["revision"])
 
 
 def _key(name: str) -> Key:
-    return (f"attempts#{name}", _SORT_KEY)
+    return (f"attempts#{name}", "attempts")
 
 
 def _digest(text: str) -> str:
-    return signing.tag_text(text.encode("utf-8", "surrogatepass"), _PURPOSE)
+    return signing.tag_text(text.lower().encode("utf-8", "surrogatepass"), _PURPOSE)
