@@ -169,6 +169,11 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         config_cache.forget(key_of(user_id))
 
 
+def mark_sign_in(user_id: str, now: float) -> User | None:
+    """Note the time of a user's last sign-in; return the user, or ``None`` if it is gone."""
+    return change(user_id, lambda user: replace(user, last_sign_in=now), silent=True)
+
+
 def delete(user: User, lines: Sequence[Write]) -> bool:
     """Delete a user and free its address; return ``False`` if it is gone already.
 
