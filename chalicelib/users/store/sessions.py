@@ -136,6 +136,12 @@ def show_second_factor(session: Session, stamp: str) -> None:
     _change(session, "SET #second_factor = :yes, #stamp = :stamp", {"yes": True, "stamp": stamp})
 
 
+def restamp(session: Session, stamp: str, *, second_factor: bool) -> None:
+    """Let one session outlive a new stamp of its user, and note whether it shows a second factor."""
+    values = {"stamp": stamp, "shows": second_factor}
+    _change(session, "SET #second_factor = :shows, #stamp = :stamp", values)
+
+
 def keep_alive(session: Session) -> None:
     """Note that a session is in use, once an hour, or more often where it ends sooner."""
     now = clock.now()
