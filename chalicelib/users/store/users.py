@@ -245,9 +245,7 @@ def _identity_key(provider_id: str, subject: str) -> Key:
     return (f"identity#{provider_id}#{digest(subject)}", "user")
 
 
-def _identified(
-    user_id: str, before: Mapping[str, str], after: Mapping[str, str]
-) -> list[Write]:
+def _identified(user_id: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[Write]:
     """Return the actions that find a user by the subjects that it has now, and only by these."""
     former, present = before.items() - after.items(), after.items() - before.items()
     removals = [dynamo.delete(_identities, *_identity_key(*each)) for each in sorted(former)]
