@@ -31,6 +31,7 @@ import chalicelib.seeding.routes
 import chalicelib.sender_requirements.routes
 import chalicelib.sending_domains.lookup
 import chalicelib.sending_domains.routes
+import chalicelib.single_sign_on.routes
 import chalicelib.snippets.routes
 import chalicelib.subaccounts.routes
 import chalicelib.subaccounts.search
@@ -44,6 +45,7 @@ import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
 import chalicelib.users.routes
+import chalicelib.users.second_factor_routes
 import chalicelib.users.session_routes
 import chalicelib.users.sign_in_routes
 import chalicelib.webhook_dispatch.routes
@@ -76,6 +78,7 @@ app.register_blueprint(chalicelib.resource_counts.routes.routes)
 app.register_blueprint(chalicelib.seeding.routes.routes)
 app.register_blueprint(chalicelib.sender_requirements.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
+app.register_blueprint(chalicelib.single_sign_on.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
 app.register_blueprint(chalicelib.subaccounts.routes.routes)
 app.register_blueprint(chalicelib.suppression.routes.routes)
@@ -86,6 +89,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.users.routes.routes)
 app.register_blueprint(chalicelib.users.session_routes.routes)
 app.register_blueprint(chalicelib.users.sign_in_routes.routes)
+app.register_blueprint(chalicelib.users.second_factor_routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 

@@ -137,7 +137,7 @@ def show_second_factor(session: Session, stamp: str) -> None:
 
 
 def restamp(session: Session, stamp: str, *, second_factor: bool) -> None:
-    """Let a session outlive a new stamp of its user; note whether it shows a second factor."""
+    """Let one session outlive a new stamp of its user; note whether it shows a second factor."""
     values = {"stamp": stamp, "shows": second_factor}
     _change(session, "SET #second_factor = :shows, #stamp = :stamp", values)
 
