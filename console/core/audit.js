@@ -48,6 +48,8 @@ const RESOURCES = {
   "second-factor": ["", "Second factors"],
   me: ["", "Own profile"],
 };
+/** What the log has in place of secrets and of what erasing a user must erase. */
+const HIDDEN = "(hidden)";
 /** Resources whose ids say nothing to people: the line's changed fields may have a name. */
 const OPAQUE = ["users", "api-keys", "webhooks", "subaccounts"];
 
@@ -142,7 +144,8 @@ export function subjectName(line, people = {}) {
   if (!OPAQUE.includes(resource)) return id;
   for (const field of ["name", "label", "email"]) {
     const { from, to } = line.changes?.[field] ?? {};
-    if (to || from) return to || from;
+    const name = [to, from].find((each) => each && each !== HIDDEN);
+    if (name) return name;
   }
   return resource === "subaccounts" ? subaccountName(Number(id)) : id;
 }
