@@ -240,6 +240,13 @@ class Settings:
     session_lifetime: int = setting(
         7 * 86_400, "How long a session lasts at most (7 days)", values.COUNT_FROM_1
     )
+    oidc_providers: str = setting(
+        "",
+        "OpenID Connect providers that users may sign in with: a list in JSON (single-sign-on.md)."
+        " Empty: none",
+        values.JSON_LIST.or_empty(),
+        secret=True,
+    )
     audit_retention: int = setting(
         400 * 86_400, "How long the lines of the audit log are kept (400 days)", values.COUNT_FROM_1
     )

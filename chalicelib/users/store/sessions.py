@@ -13,12 +13,13 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.core import clock, config_cache
+from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
 from chalicelib.core.settings import settings
 from chalicelib.users.model import User, digest, draw_secret
 
@@ -74,8 +75,19 @@ def key_of(user_id: str, session_id: str) -> Key:
     return (f"user#{user_id}", f"session#{session_id}")
 
 
-def begin(user: User, *, method: str, second_factor: bool, ip: str, agent: str) -> tuple[str, str]:
-    """Store a new session; return its secret and its id. An earlier secret is never taken over."""
+def begin(
+    user: User,
+    *,
+    method: str,
+    second_factor: bool,
+    ip: str,
+    agent: str,
+    lines: Sequence[Write] = (),
+) -> tuple[str, str]:
+    """Store a new session; return its secret and its id. An earlier secret is never taken over.
+
+    ``lines`` are those of the audit log, in the same transaction.
+    """
     secret, now = draw_secret(), clock.now()
     session = Session(
         id=digest(secret),
@@ -89,7 +101,7 @@ def begin(user: User, *, method: str, second_factor: bool, ip: str, agent: str) 
         ip=ip,
         agent=agent[:_MOST_AGENT],
     )
-    _sessions.put(_to_item(session))
+    audit.commit(dynamo.put(_sessions, _to_item(session)), lines)
     return secret, session.id
 
 
@@ -122,6 +134,12 @@ def end_all(user: User, *, but: str = "") -> None:
 def show_second_factor(session: Session, stamp: str) -> None:
     """Note that the user of a session showed a second factor; the stamp is the user's present."""
     _change(session, "SET #second_factor = :yes, #stamp = :stamp", {"yes": True, "stamp": stamp})
+
+
+def restamp(session: Session, stamp: str, *, second_factor: bool) -> None:
+    """Let one session outlive a new stamp of its user, and note whether it shows a second factor."""
+    values = {"stamp": stamp, "shows": second_factor}
+    _change(session, "SET #second_factor = :shows, #stamp = :stamp", values)
 
 
 def keep_alive(session: Session) -> None:
