@@ -151,6 +151,24 @@ def line(
     ]
 
 
+def change_line(
+    resource_id: str,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    *,
+    resource: str = "",
+    subaccount_id: int | None = None,
+) -> list[Write]:
+    """Return :func:`line`, or nothing where both are alike.
+
+    It is for writes that may change only what the API does not show, such as the time of the next
+    check of a domain.
+    """
+    if before == after:
+        return []
+    return line(resource_id, before, after, resource=resource, subaccount_id=subaccount_id)
+
+
 def commit(action: Write, lines: Sequence[Write]) -> None:
     """Apply one action with the lines of its change, in one request; raises TransactionFailed."""
     if lines:
