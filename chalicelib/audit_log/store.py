@@ -1,4 +1,11 @@
-"""Read the lines of the audit log; ``core.audit`` writes them and names their keys.
+"""Read the lines of the audit log, which ``core.audit`` writes.
+
+Access patterns of ``audit``:
+
+- the lines of an account, newest first, by month →
+  ``<account>#<yyyy-mm>`` / ``<ms, 13 digits>#<id>``
+- the lines of one resource, newest first →
+  ``<account>#<resource>#<resource id>`` / ``<ms, 13 digits>#<id>`` [by_resource]
 
 Nothing here or elsewhere changes or deletes a line: they expire.
 """

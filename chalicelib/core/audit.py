@@ -4,14 +4,7 @@ While a request is answered, :func:`bound` says who makes it. A store that chang
 the :func:`line` of the change to the transaction that makes it, so that there is never one without
 the other. Where nobody is bound, such as in the workers, there is no line.
 
-Lines are kept for ``AUDIT_RETENTION`` and never changed.
-
-Access patterns of ``audit``:
-
-- the lines of an account, newest first, by month →
-  ``<account>#<yyyy-mm>`` / ``<ms, 13 digits>#<id>``
-- the lines of one resource, newest first →
-  ``<account>#<resource>#<resource id>`` / ``<ms, 13 digits>#<id>`` [by_resource]
+Lines are kept for ``AUDIT_RETENTION`` and never changed. ``audit_log.store`` reads them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from chalicelib.core.audit import Author
 from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
-from tests.unit.audit_log import lines, only_line, told
+from tests.unit.audit_lines import lines, only_line, told
 from tests.unit.moving_clock import moving_clock
 from tests.unit.people import make_account, make_key, make_user, sign_in
 

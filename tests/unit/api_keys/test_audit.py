@@ -13,7 +13,7 @@ from chalicelib.core.audit import Author
 from chalicelib.core.request import Actor
 from chalicelib.core.scope import Scope
 from tests.fake_cloud import aws_requests
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key, make_subaccount
 
