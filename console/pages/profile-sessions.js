@@ -51,13 +51,8 @@ export function Sessions() {
   `;
 }
 
-const METHODS = {
-  password: "by password",
-  passkey: "by passkey",
-  oidc: "by a provider",
-  invitation: "by invitation",
-  local: "by the local link",
-};
+// Others are the names of identity providers
+const METHODS = { password: "by password", passkey: "by passkey", local: "by the local link" };
 
 function Session({ row, reload }) {
   const device = deviceOf(row.user_agent ?? "");
@@ -70,7 +65,7 @@ function Session({ row, reload }) {
           ${row.current && html`<${Badge} tone="info" icon="check">This session<//>`}
         </div>
         <div class="wrap">
-          ${[row.ip, METHODS[row.method]].filter(Boolean).join(", ")}, last used
+          ${[row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ")}, last used
           ${" "}<${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
         </div>
       </div>
