@@ -28,8 +28,8 @@ export async function findPerson() {
     const { results } = await get(ME, undefined, OWN);
     beginPerson(results);
   } catch (error) {
-    // The service may not say who it is until there is a second factor
-    if (error.code === "2fa_setup_required") await beginEnrolling(error.body?.results?.csrf_token);
+    // The service may not say who it is until a second factor is shown
+    if (error.code === "2fa_setup_required") await resumeEnrolling();
     else if (person.value) expire("Your session has ended. Sign in again.");
   } finally {
     asking.value = false;
@@ -43,9 +43,14 @@ export async function reloadPerson() {
   beginPerson(results);
 }
 
+/** Go on with a session that may only set up a second factor, as after a reload. */
+async function resumeEnrolling() {
+  const { results } = await get("api/v1/second-factor", undefined, OWN);
+  beginEnrolling(results.csrf_token);
+}
+
 /** A session that may only set up a second factor: `token` is for its changes. */
-export function beginEnrolling(token) {
-  if (!token) return;
+function beginEnrolling(token) {
   key.value = "";
   csrfToken.value = token;
   enrolling.value = true;
@@ -72,7 +77,7 @@ export async function signInBy(ask) {
     if (error.code === "2fa_required") return { methods: error.body?.methods ?? ["totp"] };
     if (error.code !== "2fa_setup_required") throw error;
     visit.value = null;
-    beginEnrolling(error.body?.results?.csrf_token);
+    beginEnrolling(error.body.results.csrf_token);
     return null;
   }
   await enter();

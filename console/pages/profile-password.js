@@ -1,7 +1,7 @@
 // Change one's own password, by the one that it replaces.
 import { html, useState } from "../vendor/preact.js";
 import { put } from "../core/api.js";
-import { findPerson, OWN } from "../core/people.js";
+import { OWN, reloadPerson } from "../core/people.js";
 import { person } from "../core/session.js";
 import { Button } from "../parts/controls.js";
 import {
@@ -24,11 +24,12 @@ export function Password() {
     const problem = fresh.length < SHORTEST ? `It needs ${SHORTEST} characters or more.` : "";
     setShort(problem);
     if (problem) return;
-    await put("api/v1/me", { password: fresh, old_password: former }, OWN);
+    const old = person.value.has_password ? { old_password: former } : {};
+    await put("api/v1/me", { password: fresh, ...old }, OWN);
     setFormer("");
     setFresh("");
     toast("The password is changed. All other sessions have ended.");
-    await findPerson();
+    await reloadPerson();
   });
   const change = (set) => (text) => {
     set(text);
@@ -49,14 +50,19 @@ export function Password() {
           aria-hidden="true"
         />
         <${Problem} text=${form.error && !ofFormer && !ofFresh ? reasonOf(form.error) : ""} />
-        <${PasswordField}
-          label="Present password"
-          name="password"
-          value=${former}
-          problem=${ofFormer}
-          onInput=${change(setFormer)}
-          autocomplete="current-password"
-        />
+        ${
+          person.value.has_password &&
+          html`
+            <${PasswordField}
+              label="Present password"
+              name="password"
+              value=${former}
+              problem=${ofFormer}
+              onInput=${change(setFormer)}
+              autocomplete="current-password"
+            />
+          `
+        }
         <${PasswordField}
           label="New password"
           name="new-password"
@@ -77,6 +83,6 @@ export function Password() {
 
 /** What the service says about the old password, and about the new one. */
 function objectionsOf(error) {
-  const ofFormer = objectionTo(error, "old_password");
+  const ofFormer = error?.status === 403 ? error.message : objectionTo(error, "old_password");
   return [ofFormer, ofFormer ? "" : objectionTo(error, "password")];
 }

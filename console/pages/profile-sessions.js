@@ -59,13 +59,8 @@ export function Sessions() {
   `;
 }
 
-const METHODS = {
-  password: "by password",
-  passkey: "by passkey",
-  oidc: "by a provider",
-  invitation: "by invitation",
-  local: "by the local link",
-};
+// Others are the names of identity providers
+const METHODS = { password: "by password", passkey: "by passkey", local: "by the local link" };
 
 /** A session; `onEnd` ends it, if that is on offer. */
 export function SessionRow({ row, onEnd }) {
@@ -79,7 +74,7 @@ export function SessionRow({ row, onEnd }) {
           ${row.current && html`<${Badge} tone="info" icon="check">This session<//>`}
         </div>
         <div class="wrap">
-          ${[row.ip, METHODS[row.method]].filter(Boolean).join(", ")}, last used
+          ${[row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ")}, last used
           ${" "}<${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
         </div>
       </div>

@@ -1,10 +1,20 @@
-// The page of somebody whose account asks for a second factor, until they have set one up.
+// The page of somebody whose account asks for a second factor, until they have set one up, or have
+// shown the one that they have.
 import { html, useState } from "../vendor/preact.js";
-import { enter, leave } from "../core/people.js";
-import { Button } from "./controls.js";
-import { Entrance } from "./entrance.js";
-import { attempt } from "./feedback.js";
-import { AuthenticatorSetUp, FactorChoice, PasskeySetUp, RecoveryCodes } from "./second-factor.js";
+import { get, put } from "../core/api.js";
+import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
+import { enter, leave, OWN } from "../core/people.js";
+import { useResource } from "../core/resource.js";
+import { Button, TextField } from "./controls.js";
+import { Entrance, Problem, reasonOf, useFirstField, useForm } from "./entrance.js";
+import { attempt, Loaded } from "./feedback.js";
+import {
+  AuthenticatorSetUp,
+  FactorChoice,
+  PasskeySetUp,
+  PATH,
+  RecoveryCodes,
+} from "./second-factor.js";
 
 const TITLES = {
   "": "Set up a second factor",
@@ -16,6 +26,25 @@ const ABOUT =
   "This account asks for a second factor of everybody. With it a stolen password is not enough.";
 
 export default function Enrolment() {
+  const resource = useResource((signal) => get(PATH, undefined, { ...OWN, signal }));
+  const factors = resource.data?.results;
+  if (!factors)
+    return html`
+      <${Entrance} wide title=${TITLES[""]} about=${ABOUT}>
+        <${Loaded} resource=${resource} />
+        <${SignOut} />
+      <//>
+    `;
+  return factors.totp || factors.passkeys.length
+    ? html`<${Confirmation} factors=${factors} />`
+    : html`<${SetUp} />`;
+}
+
+const SignOut = () => html`
+  <${Button} kind="ghost small" icon="log-out" onClick=${() => attempt(leave)}>Sign out<//>
+`;
+
+function SetUp() {
   const [kind, setKind] = useState("");
   const [codes, setCodes] = useState(/** @type {string[]} */ ([]));
   const done = (fresh) => {
@@ -38,15 +67,53 @@ export default function Enrolment() {
             </button>
           `
         }
-        ${
-          kind !== "codes" &&
-          html`
-            <${Button} kind="ghost small" icon="log-out" onClick=${() => attempt(leave)}>
-              Sign out
-            <//>
-          `
-        }
+        ${kind !== "codes" && html`<${SignOut} />`}
       </div>
+    <//>
+  `;
+}
+
+/** Show a factor that is set up, where the way of signing in did not ask for it. */
+function Confirmation({ factors }) {
+  useFirstField();
+  const [code, setCode] = useState("");
+  const form = useForm(async () => {
+    if (!code.trim()) throw new Error("Enter the code.");
+    await put(PATH, { code: code.trim() }, OWN);
+    await enter();
+  });
+  const passkey = useForm(signInByPasskey);
+  const error = form.error ?? passkey.error;
+  return html`
+    <${Entrance}
+      title="Confirm that it is you"
+      about="Enter a code of your authenticator app, or one of your recovery codes."
+    >
+      <${Problem} text=${error && reasonOf(error)} />
+      <form class="stack" onSubmit=${form.submit} novalidate>
+        <${TextField}
+          label="Code"
+          name="code"
+          value=${code}
+          onInput=${(text) => {
+            setCode(text);
+            form.setError(null);
+          }}
+          autocomplete="one-time-code"
+          class="mono"
+          spellcheck=${false}
+          autofocus
+        />
+        <${Button} type="submit" kind="primary" busy=${form.busy}>Go on<//>
+      </form>
+      ${
+        factors.passkeys.length > 0 &&
+        hasPasskeys() &&
+        html`
+          <${Button} icon="key" busy=${passkey.busy} onClick=${passkey.submit}>Use a passkey<//>
+        `
+      }
+      <div class="links"><${SignOut} /></div>
     <//>
   `;
 }

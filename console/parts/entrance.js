@@ -1,12 +1,13 @@
 // What the pages have in common that people see before they are signed in: one card, fields for
 // passwords, and one place for what went wrong.
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../vendor/preact.js";
 import { clockTime } from "../core/format.js";
 import { Field, IconButton } from "./controls.js";
 import { Notice } from "./feedback.js";
 
 /** The card of such a page; `about` says what it is for. `wide` is for steps with pictures. */
 export function Entrance({ title, about, wide, children }) {
+  useFirstField();
   return html`
     <main class="signin" id="main" tabindex="-1">
       <div class="card ${wide ? "wide" : ""}">
@@ -19,6 +20,14 @@ export function Entrance({ title, about, wide, children }) {
       </div>
     </main>
   `;
+}
+
+/** Go to the field to begin with. Browsers do that by themselves on the first page only. */
+export function useFirstField() {
+  useEffect(() => {
+    const fields = document.querySelectorAll("dialog[open] [autofocus], .signin [autofocus]");
+    /** @type {HTMLElement | undefined} */ (fields[0])?.focus();
+  }, []);
 }
 
 /** A field for a password, which a button shows as text. */
@@ -34,7 +43,7 @@ export function PasswordField({ label, hint, problem, value, onInput, ...rest })
             ...${rest}
             type=${isShown ? "text" : "password"}
             value=${value}
-            spellcheck="false"
+            spellcheck=${false}
             autocapitalize="none"
             onInput=${(event) => onInput(event.target.value)}
           />

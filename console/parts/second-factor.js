@@ -5,7 +5,7 @@ import { save } from "../core/files.js";
 import { hasPasskeys, makePasskey } from "../core/passkeys.js";
 import { OWN } from "../core/people.js";
 import { Button, CheckField, copy, Copyable, Icon, TextField } from "./controls.js";
-import { Problem, reasonOf, useForm } from "./entrance.js";
+import { Problem, reasonOf, useFirstField, useForm } from "./entrance.js";
 import { Notice, Skeleton } from "./feedback.js";
 
 export const PATH = "api/v1/second-factor";
@@ -41,6 +41,7 @@ export function FactorChoice({ onChoose }) {
 
 /** Scan a code, then enter what the app shows. `onDone(codes)` gets the recovery codes. */
 export function AuthenticatorSetUp({ onDone }) {
+  useFirstField();
   const [offer, setOffer] = useState(null);
   const [code, setCode] = useState("");
   const start = useForm(async () => {
@@ -87,7 +88,7 @@ export function AuthenticatorSetUp({ onDone }) {
           inputmode="numeric"
           autocomplete="one-time-code"
           class="mono"
-          spellcheck="false"
+          spellcheck=${false}
           autofocus
         />
         <div>
@@ -120,6 +121,7 @@ function QrCode({ size, path }) {
 
 /** Name a passkey and make it. `onDone(codes)` gets the recovery codes, none beside others. */
 export function PasskeySetUp({ onDone }) {
+  useFirstField();
   const [name, setName] = useState("");
   const form = useForm(async () => {
     const { results } = await post(PATH, { type: "passkey" }, OWN);

@@ -31,7 +31,7 @@ const SHORTCUTS = [
   ["Close", ["Esc"]],
 ];
 
-const isListed = (page) => !page.hidden;
+const listed = (all) => all.filter((page) => !page.hidden);
 const signOut = () => attempt(leave);
 
 /** The pages that this service has for this key or person. */
@@ -123,7 +123,7 @@ function Sidebar({ menu, available, current, setMenu, next, setHelp, setPalette 
       <button type="button" class="find" onClick=${() => setPalette(true)}>
         <${Icon} name="search" />Find<kbd>Ctrl K</kbd>
       </button>
-      <${Navigation} available=${available.filter(isListed)} current=${current} setMenu=${setMenu} />
+      <${Navigation} available=${listed(available)} current=${current} setMenu=${setMenu} />
       <${SideFoot} next=${next} setHelp=${setHelp} />
     </aside>
   `;

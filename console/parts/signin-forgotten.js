@@ -49,7 +49,7 @@ export function ForgottenPassword({ email, back }) {
                 form.setError(null);
               }}
               autocomplete="username"
-              spellcheck="false"
+              spellcheck=${false}
               autocapitalize="none"
               autofocus
             />

@@ -43,7 +43,7 @@ export function KeyForm({ back }) {
           problem=${problem}
           class="mono"
           autocomplete="off"
-          spellcheck="false"
+          spellcheck=${false}
           autofocus
           hint=${local.value ? html`<code>postfinch run</code> prints the key.` : undefined}
         />

@@ -4,7 +4,7 @@ import { post } from "../core/api.js";
 import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
 import { signInBy } from "../core/people.js";
 import { Button, TextField } from "./controls.js";
-import { Entrance, Problem, reasonOf, useForm } from "./entrance.js";
+import { Entrance, Problem, reasonOf, useFirstField, useForm } from "./entrance.js";
 
 /** `methods`: of `totp` and `passkey`, the factors that the person has. */
 export function SecondStep({ email, password, methods, back }) {
@@ -12,14 +12,11 @@ export function SecondStep({ email, password, methods, back }) {
   const hasUsualWay = methods.includes("totp") || mayUsePasskey;
   const [isRecovery, setRecovery] = useState(!hasUsualWay);
   const asksForCode = isRecovery || methods.includes("totp");
-  const [problem, setProblem] = useState("");
-  const passkey = useForm(() => {
-    setProblem("");
-    return signInByPasskey();
-  });
+  const [problem, say] = useState("");
+  const passkey = useForm(() => signInByPasskey().catch((error) => say(problemOf(error))));
   return html`
     <${Entrance} title="Confirm that it is you" about=${aboutOf(isRecovery, asksForCode)}>
-      <${Problem} text=${problem || problemOf(passkey.error)} />
+      <${Problem} text=${problem} />
       ${
         asksForCode &&
         html`
@@ -27,10 +24,7 @@ export function SecondStep({ email, password, methods, back }) {
             key=${isRecovery}
             isRecovery=${isRecovery}
             given=${{ email: email.trim(), password }}
-            setProblem=${(text) => {
-              setProblem(text);
-              passkey.setError(null);
-            }}
+            setProblem=${say}
           />
         `
       }
@@ -56,7 +50,7 @@ export function SecondStep({ email, password, methods, back }) {
               class="text-link"
               onClick=${() => {
                 setRecovery(!isRecovery);
-                setProblem("");
+                say("");
               }}
             >
               ${isRecovery ? "Back to the usual way" : "Use a recovery code"}
@@ -70,6 +64,7 @@ export function SecondStep({ email, password, methods, back }) {
 }
 
 function CodeForm({ isRecovery, given, setProblem }) {
+  useFirstField();
   const [code, setCode] = useState("");
   const form = useForm(async () => {
     if (!code.trim()) return setProblem("Enter the code.");
@@ -95,7 +90,7 @@ function CodeForm({ isRecovery, given, setProblem }) {
         inputmode=${isRecovery ? "text" : "numeric"}
         autocomplete=${isRecovery ? "off" : "one-time-code"}
         class="mono"
-        spellcheck="false"
+        spellcheck=${false}
         autocapitalize="none"
         autofocus
       />

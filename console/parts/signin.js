@@ -66,7 +66,7 @@ function PasswordForm({ email, setEmail, setStep, setView }) {
           value=${email}
           onInput=${change(setEmail)}
           autocomplete="username"
-          spellcheck="false"
+          spellcheck=${false}
           autocapitalize="none"
           autofocus
         />
