@@ -56,6 +56,7 @@ const METHODS = { password: "by password", passkey: "by passkey", local: "by the
 
 function Session({ row, reload }) {
   const device = deviceOf(row.user_agent ?? "");
+  const how = [row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ");
   return html`
     <li class="wraps">
       <${Icon} name=${isMobile(row.user_agent ?? "") ? "smartphone" : "monitor"} />
@@ -65,8 +66,7 @@ function Session({ row, reload }) {
           ${row.current && html`<${Badge} tone="info" icon="check">This session<//>`}
         </div>
         <div class="wrap">
-          ${[row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ")}, last used
-          ${" "}<${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
+          ${how}, last used <${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
         </div>
       </div>
       ${
