@@ -40,15 +40,7 @@ export function Password() {
   return html`
     <${Card} title="Password">
       <form class="stack" onSubmit=${form.submit} novalidate>
-        <input
-          class="visually-hidden"
-          type="email"
-          autocomplete="username"
-          value=${person.value.email}
-          readonly
-          tabindex="-1"
-          aria-hidden="true"
-        />
+        <${OwnAddress} />
         <${Problem} text=${form.error && !ofFormer && !ofFresh ? reasonOf(form.error) : ""} />
         ${
           person.value.has_password &&
@@ -78,6 +70,21 @@ export function Password() {
         </div>
       </form>
     <//>
+  `;
+}
+
+/** Password managers keep a new password for the address that stands before it. */
+function OwnAddress() {
+  return html`
+    <input
+      class="visually-hidden"
+      type="email"
+      autocomplete="username"
+      value=${person.value.email}
+      readonly
+      tabindex="-1"
+      aria-hidden="true"
+    />
   `;
 }
 

@@ -65,6 +65,7 @@ const METHODS = { password: "by password", passkey: "by passkey", local: "by the
 /** A session; `onEnd` ends it, if that is on offer. */
 export function SessionRow({ row, onEnd }) {
   const device = deviceOf(row.user_agent ?? "");
+  const how = [row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ");
   return html`
     <li class="wraps">
       <${Icon} name=${isMobile(row.user_agent ?? "") ? "smartphone" : "monitor"} />
@@ -74,8 +75,7 @@ export function SessionRow({ row, onEnd }) {
           ${row.current && html`<${Badge} tone="info" icon="check">This session<//>`}
         </div>
         <div class="wrap">
-          ${[row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ")}, last used
-          ${" "}<${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
+          ${how}, last used <${Time} at=${row.last_used} />, begun <${Time} at=${row.created} />
         </div>
       </div>
       ${
