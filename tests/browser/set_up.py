@@ -96,6 +96,18 @@ def api_key(service: Service) -> None:
         assert response.status == 200, response.body
 
 
+def a_user(service: Service) -> dict[str, str]:
+    """Invite a user with chosen grants; return its id, and that of the line about it."""
+    fields = {"email": "gus@view.example", "name": "Gus", "role": "custom"}
+    grants = ["templates/view", "templates/modify", "users/view"]
+    response = service.request("POST", "/api/v1/users", fields | {"grants": grants})
+    assert response.status == 200, response.body
+    user = response.json["results"]["id"]
+    path = f"/api/v1/audit-log?resource=users&resource_id={user}"
+    lines = service.request("GET", path).json["results"]
+    return {"user": user, "line": lines[0]["id"]}
+
+
 def ab_test_with_versions(service: Service) -> None:
     """Add a test that was cancelled, and a draft of its next version."""
     now = datetime.now(UTC)
