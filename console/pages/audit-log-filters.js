@@ -19,7 +19,7 @@ export const isFiltered = (query) => NAMES.some((name) => query[name]);
 
 const isType = (actor) => ACTORS.some(([type]) => type === actor);
 
-export function Filters({ query }) {
+export function Filters({ query, people }) {
   const { days = "", resource = "", resource_id: id = "", outcome = "" } = query;
   const field = (label, name, value, options) => html`
     <${SelectField}
@@ -54,7 +54,9 @@ export function Filters({ query }) {
         html`
           <div class="row wraps">
             <span class="chip">
-              <span class="clip"><span class="soft">${resourceName(resource)}:</span> ${id}</span>
+              <span class="clip">
+                <span class="soft">${resourceName(resource)}:</span> ${people[id] ?? id}
+              </span>
               <button
                 type="button"
                 aria-label="Remove the filter for ${id}"

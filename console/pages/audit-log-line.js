@@ -11,7 +11,8 @@ import {
   sentenceOf,
   subjectName,
 } from "../core/audit.js";
-import { exactTime, label } from "../core/format.js";
+import { exactTime } from "../core/format.js";
+import { fieldName } from "../core/messages.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { subaccountName } from "../core/service.js";
@@ -73,7 +74,9 @@ export function LineView({ id, line, people, onClose }) {
 }
 
 function Details({ line, people }) {
-  const changes = Object.entries(line.changes ?? {});
+  const changes = Object.entries(line.changes ?? {}).filter(
+    ([, { from, to }]) => !isNothing(from) || !isNothing(to),
+  );
   return html`
     <div class="stack">
       <p class="strong wrap">${sentenceOf(line, people)}</p>
@@ -169,18 +172,27 @@ function Facts({ line, people }) {
   `;
 }
 
-const isNothing = (value) => value === null || value === undefined || value === "";
-const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const FIELD_NAMES = { tfa_enabled: "Second factor", tfa_required: "Two factors required" };
+
+const isNothing = (value) =>
+  value === null || value === undefined || value === "" || value?.length === 0;
+
+/** A value in few words; lists of texts with commas between. */
+function textOf(value) {
+  if (typeof value === "string") return value;
+  const plain = Array.isArray(value) && value.every((each) => typeof each === "string");
+  return plain ? value.join(", ") : JSON.stringify(value);
+}
 
 function Change({ field, from, to }) {
   const value = (each, kind, word) => html`
     <div class="audit-value ${kind}">
       <span class="visually-hidden">${word}: </span>
-      ${isNothing(each) ? html`<span class="faint">nothing</span>` : textOf(each)}
+      ${isNothing(each) ? html`<span class="soft">nothing</span>` : textOf(each)}
     </div>
   `;
   return html`
-    <dt title=${field}>${label(field)}</dt>
+    <dt title=${field}>${FIELD_NAMES[field] ?? fieldName(field)}</dt>
     <dd>
       ${!isNothing(from) && value(from, "from", "From")}
       ${value(to, "to", "To")}

@@ -53,7 +53,7 @@ export default function AuditLog() {
       <div class="panes ${selected ? "open" : "alone"}">
         <section class="pane" aria-label="Lines">
           <${Head} query=${query} state=${state} load=${load} />
-          <${Filters} query=${query} />
+          <${Filters} query=${query} people=${people} />
           <${Lines}
             state=${state}
             load=${load}

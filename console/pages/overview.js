@@ -37,7 +37,7 @@ const EVENTS = {
 };
 const DAY = 86400000;
 /** Grants of which each shows something here. */
-const SHOWN = ["metrics/view", "message_events/view", "sending_domains/manage", "webhooks/view"];
+const SHOWN = ["metrics/view", "message_events/view", "sending_domains/view", "webhooks/view"];
 
 /** A time as the reports take it: minutes, in UTC. */
 const minute = (time) => new Date(time).toISOString().slice(0, 16);
@@ -121,7 +121,7 @@ function LastDay() {
             <div class="columns uneven">
               ${may("message_events/view") && html`<${Trouble} />`}
               <div class="stack">
-                ${may("sending_domains/manage") && html`<${Domains} />`}
+                ${may("sending_domains/view") && html`<${Domains} />`}
                 ${may("webhooks/view") && html`<${Webhooks} />`}
                 <${Ending} />
               </div>

@@ -75,7 +75,7 @@ export const PAGES = [
     icon: "globe",
     key: "d",
     group: "Set up",
-    grant: ["sending_domains/manage", "tracking_domains/view"],
+    grant: ["sending_domains/view", "tracking_domains/view"],
     load: () => import("./domains.js"),
   },
   {

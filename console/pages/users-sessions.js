@@ -2,7 +2,8 @@
 import { html } from "../vendor/preact.js";
 import { get, remove } from "../core/api.js";
 import { useResource } from "../core/resource.js";
-import { nameOf, OF_ACCOUNT, userPath } from "../core/users.js";
+import { may } from "../core/service.js";
+import { MANAGE, nameOf, OF_ACCOUNT, userPath } from "../core/users.js";
 import { Button } from "../parts/controls.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded } from "../parts/feedback.js";
@@ -32,6 +33,7 @@ export function UserSessions({ user }) {
   };
   const actions =
     resource.data?.length > 0 &&
+    may(MANAGE) &&
     html`<${Button} kind="small danger" icon="log-out" onClick=${endAll}>End all sessions<//>`;
   return html`
     <${Card} title="Sessions" level=${3} flush actions=${actions}>
@@ -42,7 +44,11 @@ export function UserSessions({ user }) {
               <ul class="items" aria-label="Sessions">
                 ${sessions.map(
                   (each) => html`
-                    <${SessionRow} key=${each.id} row=${each} onEnd=${() => end(each.id)} />
+                    <${SessionRow}
+                      key=${each.id}
+                      row=${each}
+                      onEnd=${may(MANAGE) && (() => end(each.id))}
+                    />
                   `,
                 )}
               </ul>

@@ -52,7 +52,7 @@ function Details({ user, onChange }) {
       <${Actions} user=${user} onChange=${onChange} setChanging=${setChanging} />
       <${Facts} user=${user} />
       <${LastChanged} resource="users" id=${user.id} of=${user} />
-      ${may(MANAGE) && user.status === "active" && html`<${UserSessions} user=${user} />`}
+      ${user.status === "active" && html`<${UserSessions} user=${user} />`}
       ${
         changing &&
         html`<${UserForm} former=${user} onClose=${() => setChanging(false)} onSaved=${onChange} />`

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -17,6 +18,63 @@ _TEMPLATE = {
     "name": "Audited",
     "content": {"from": "hello@example.test", "subject": "Hello", "text": "Hello"},
 }
+
+
+_LINES = """async (lines) => {
+  const { sentenceOf } = await import(new URL("core/audit.js", document.baseURI));
+  return lines.map((line) => sentenceOf(line, { u1: "Ann" }));
+}"""
+_ANN = {"type": "user", "id": "u1", "label": "ann@office.example"}
+_KEY = {"type": "key", "id": "k1", "label": "Shop"}
+_OPERATOR = {"type": "operator", "id": "", "label": "postfinch admin add-user"}
+
+
+def test_a_line_is_told_as_a_sentence(console: Console) -> None:
+    sentences = {
+        "Ann created template welcome": line(_ANN, "POST", "templates", "welcome"),
+        "The key Shop tried to delete webhook w1": line(
+            _KEY, "DELETE", "webhooks/{webhook_id}", "w1", outcome="refused"
+        ),
+        "The key Shop deleted webhook Orders": line(
+            _KEY,
+            "DELETE",
+            "webhooks/{webhook_id}",
+            "w1",
+            changes={"name": {"from": "Orders", "to": None}},
+        ),
+        "Ann signed in": line(_ANN, "POST", "sign-in", "u1"),
+        "Ann tried to sign in": line(_ANN, "POST", "sign-in", "u1", outcome="refused"),
+        "Ann reset the second factor of user u2": line(
+            _ANN,
+            "DELETE",
+            "users/{user_id}/second-factor",
+            "u2",
+            changes={"name": {"from": "(hidden)", "to": "(hidden)"}},
+        ),
+        "Ann changed the account": line(_ANN, "PUT", "account", "1"),
+        "The key Shop added a DKIM key to sending domain a.example": line(
+            _KEY, "POST", "sending-domains/{domain}/dkim-keys", "a.example"
+        ),
+        "The operator ran add-user on user Ann": line(_OPERATOR, "add-user", "users", "u1"),
+        "Ann changed new things x": line(_ANN, "PUT", "new-things/{id}", "x"),
+    }
+    assert console.page.evaluate(_LINES, list(sentences.values())) == list(sentences)
+
+
+def line(
+    actor: dict[str, str], action: str, path: str, resource_id: str, **fields: Any
+) -> dict[str, Any]:
+    """Return a line as the API shows it, as far as its sentence depends on it."""
+    return {
+        "actor": actor,
+        "action": action,
+        "path": f"/api/v1/{path}",
+        "resource": path.partition("/")[0],
+        "resource_id": resource_id,
+        "outcome": "done",
+        "changes": {},
+        **fields,
+    }
 
 
 def test_who_changed_a_template_is_found_read_and_saved(

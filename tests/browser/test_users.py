@@ -28,6 +28,7 @@ def test_users_are_invited_changed_and_removed(fresh_console: Console, browser: 
     keep_the_last_administrator(page)
     end_her_sessions(page)
     looks_only(browser, service)
+    gives_no_more_than_it_has(browser, service)
     remove(page)
     console.open("audit-log?resource=users")
     lines = page.get_by_role("table", name="Lines of the audit log")
@@ -126,6 +127,28 @@ def looks_only(browser: Browser, service: Service) -> None:
     page.get_by_role("link", name="Bob, Templates, Invited").click()
     for name in ("Change", "Invite again", "Remove"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    console.close()
+
+
+def gives_no_more_than_it_has(browser: Browser, service: Service) -> None:
+    """See that who manages users offers what they hold, and cannot change who may do more."""
+    offered = service.request("GET", "/api/v1/authenticate/grants").json["results"]
+    grants = [each["key"] for each in offered if "templates" in each["roles"]]
+    body = {"label": "Gives", "grants": [*grants, "users/manage"]}
+    key = service.request("POST", "/api/v1/api-keys", body).json["results"]["key"]
+    console = Console(browser, service, key=key)
+    console.expected = ("403 (Forbidden)",)
+    page = console.open("users")
+    expect(page.get_by_role("link", name="Domains")).to_be_visible()
+    page.get_by_role("button", name="Invite", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Invite a user")
+    expect(dialog.get_by_role("radio")).to_have_count(3)
+    expect(dialog.get_by_role("radio", name="Administrator")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Ann, Administrator, Active").click()
+    page.get_by_role("button", name="Disable").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disable").click()
+    expect(page.get_by_role("status")).to_contain_text("The user holds what you do not")
     console.close()
 
 
