@@ -306,6 +306,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/delivery-queue"): Case(reach="account"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
+    ("GET", "/api/v1/audit-log"): Case(),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
     ("GET", "/api/v1/api-keys/current"): Case(),
     ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.core import audit, dynamo
 from chalicelib.core.dynamo import Key, Keyed, Table
 from chalicelib.core.settings import settings
 
@@ -45,9 +46,15 @@ def put(account_id: int | None, addresses: list[str]) -> None:
     """
     pk, sk = _key(account_id)
     if addresses:
-        _config.put({"pk": pk, "sk": sk, "addresses": addresses})
+        item: SeedAddressesItem = {"pk": pk, "sk": sk, "addresses": addresses}
+        write = dynamo.put(_config, item)
     else:
-        _config.delete(pk, sk)
+        write = dynamo.delete(_config, pk, sk)
+    # What concerns all accounts is in the log of none
+    shown = {"addresses": addresses}
+    is_of_one = account_id is not None
+    name = str(account_id)
+    audit.commit(write, audit.line(name, None, shown, resource="seeds") if is_of_one else [])
 
 
 def _key(account_id: int | None) -> Key:

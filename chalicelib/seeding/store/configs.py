@@ -12,14 +12,16 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NotRequired
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import config_cache, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table
+from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
 from chalicelib.seeding.model import Config
+from chalicelib.seeding.view import config_view
 
 
 class SeedingConfigItem(Keyed):
@@ -42,6 +44,8 @@ class SeedingOptionsItem(Keyed):
     enabled: bool
 
 
+RESOURCE = "inline-seeds"
+
 _config: Table[SeedingConfigItem] = Table("config")
 _options: Table[SeedingOptionsItem] = Table("config")
 
@@ -58,7 +62,8 @@ def config(account_id: int) -> Config | None:
 
 def put_config(account_id: int, new: Config) -> None:
     """Store the config of an account in place of the one it has."""
-    _config.put(_to_item(account_id, new))
+    line = audit.line("config", None, config_view(new), resource=RESOURCE)
+    audit.commit(dynamo.put(_config, _to_item(account_id, new)), line)
     config_cache.forget(config_key(account_id))
 
 
@@ -70,9 +75,14 @@ def change_config(account_id: int, edit: Callable[[Config | None], Config]) -> C
 
     def attempt() -> Config:
         item = _config.get(*config_key(account_id))
-        new = edit(_from_item(item))
-        revision = item.get("stamp") if item else None
-        _config.put(_to_item(account_id, new), **dynamo.if_unchanged("stamp", revision))
+        old = _from_item(item)
+        new = edit(old)
+        unchanged = dynamo.if_unchanged("stamp", item.get("stamp") if item else None)
+        write = dynamo.put(_config, _to_item(account_id, new), **unchanged)
+        former = config_view(old) if old else None
+        audit.commit(
+            write, audit.change_line("config", former, config_view(new), resource=RESOURCE)
+        )
         return new
 
     new = dynamo.retry_conflicts(attempt)
@@ -104,7 +114,24 @@ def is_enabled(account_id: int, part: int) -> bool:
 def set_enabled(account_id: int, part: int, *, enabled: bool) -> None:
     """Turn seeding on or off for a subaccount, or for the primary account (0)."""
     pk, sk = _options_key(account_id, part)
-    _options.put({"pk": pk, "sk": sk, "enabled": enabled})
+    # Without an item it is off
+    missing = "attribute_not_exists(#pk) OR " if enabled else ""
+    item: SeedingOptionsItem = {"pk": pk, "sk": sk, "enabled": enabled}
+    write = dynamo.put(
+        _options,
+        item,
+        condition=f"{missing}#enabled = :former",
+        values={"former": not enabled},
+    )
+    line = audit.line(
+        "options",
+        {"enabled": not enabled},
+        {"enabled": enabled},
+        resource=RESOURCE,
+        subaccount_id=part or None,
+    )
+    with suppress(TransactionFailed):  # it is so already
+        audit.commit(write, line)
     config_cache.forget((pk, sk))
 
 
