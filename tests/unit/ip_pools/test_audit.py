@@ -9,7 +9,7 @@ from chalicelib.core.audit import Author
 from chalicelib.core.request import Actor
 from chalicelib.fleet import sending_ips, store, warmup
 from chalicelib.fleet.store import IpTaken
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.fleet.examples import DAY, NOON, add, an_ip, warming
 from tests.unit.people import make_account, make_key

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.seeding.store import configs
 from tests.fake_cloud import aws_requests
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_key, make_subaccount

@@ -14,7 +14,7 @@ from chalicelib.sending_domains import recheck, store
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.core.gateway_events import event
 from tests.unit.key_pairs import OTHER, PAIR

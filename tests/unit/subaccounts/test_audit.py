@@ -12,7 +12,7 @@ from chalicelib.core.audit import Author
 from chalicelib.core.request import Actor
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.model import Subaccount
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key, make_subaccount
 

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import store
 from tests.fake_cloud import aws_requests
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.tracking_domains.examples import store_tracking_domain

@@ -13,7 +13,7 @@ from chalicelib.webhook_dispatch import redelivery
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS, history
 from chalicelib.webhooks.store import batches
 from tests.http_target import Reply, Target
-from tests.unit.audit_log import only_line
+from tests.unit.audit_lines import only_line
 from tests.unit.events.examples import event_at
 from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhook
 

@@ -15,7 +15,7 @@ from chalicelib.webhooks.model import Webhook
 from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests
 from tests.http_target import Reply, Target
-from tests.unit.audit_log import lines, told
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 
 PATH = "/api/v1/webhooks"

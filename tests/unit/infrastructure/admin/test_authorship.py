@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infrastructure.admin import authorship, cli, suppression
-from tests.unit.audit_log import lines, only_line, told
+from tests.unit.audit_lines import lines, only_line, told
 from tests.unit.people import make_account, make_domain, make_subaccount
 from tests.unit.tracking_domains.examples import store_tracking_domain
 
