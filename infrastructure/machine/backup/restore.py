@@ -1,7 +1,8 @@
 """Restore a backup into an empty data directory.
 
-Nobody is signed in at the restored service. All of it is written into a folder inside of the directory, and checked there, before anything gets
-its place. What is wrong with the archive or the passphrase leaves nothing behind.
+All of it is written into a folder inside of the directory, and checked there, before anything gets
+its place. What is wrong with the archive or the passphrase leaves nothing behind. Nobody is signed
+in at the restored service.
 """
 
 from __future__ import annotations
