@@ -46,7 +46,9 @@ def configuration(provider: IdentityProvider) -> Configuration:
     fields = _cached(provider, "configuration") or _fetch_configuration(provider)
     methods = fields.get("token_endpoint_auth_methods_supported")
     return Configuration(
-        *(fields[name] for name in _ENDPOINTS),
+        authorization_endpoint=fields["authorization_endpoint"],
+        token_endpoint=fields["token_endpoint"],
+        jwks_uri=fields["jwks_uri"],
         userinfo_endpoint=fields.get("userinfo_endpoint") or "",
         authentication_methods=tuple(methods) if isinstance(methods, list) else (),
         names_issuer=fields.get("authorization_response_iss_parameter_supported") is True,
@@ -102,9 +104,9 @@ def _fetch_configuration(provider: IdentityProvider) -> Mapping[str, Any]:
     if fields.get("issuer") != provider.issuer:
         named = repr(fields.get("issuer"))[:200]
         raise SignInFailed(FAILED, f"{provider.id}: the configuration is of the issuer {named}")
-    for name in (*_ENDPOINTS, "userinfo_endpoint"):
-        is_optional = name not in _ENDPOINTS
-        if not (is_optional and not fields.get(name)) and not _is_secure(provider, fields.get(name)):
+    endpoints = [*_ENDPOINTS, *(["userinfo_endpoint"] if fields.get("userinfo_endpoint") else [])]
+    for name in endpoints:
+        if not _is_secure(provider, fields.get(name)):
             raise SignInFailed(FAILED, f"{provider.id}: {name} is no URL with https")
     return _remember(provider, "configuration", fields)
 

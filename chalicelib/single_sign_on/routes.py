@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, ok, redirect
 from chalicelib.core.settings import settings
 from chalicelib.single_sign_on import flow, service
-from chalicelib.single_sign_on.model import SignInFailed
+from chalicelib.single_sign_on.model import REFUSED, SignInFailed
 from chalicelib.users.sign_in import begin_session
 
 routes = Routes(__name__)
@@ -38,21 +39,19 @@ def go_to_provider(request: Request, provider_id: str) -> Reply:
     return replace(redirect(departure.url, headers=_NO_STORE), cookies=[departure.cookie])
 
 
-@routes.get(service.PATH, grant=PUBLIC, waits=True)
+@routes.get("/api/v1/sign-in/providers/{provider_id}/callback", grant=PUBLIC, waits=True)
 def come_from_provider(request: Request, provider_id: str) -> Reply:
     """Sign in the user whom a provider sends back, and show the console."""
     provider = flow.provider_named(provider_id)
     try:
         claims = flow.finish(provider, request.cookie(flow.cookie_name()), request.query)
         user = service.user_of(provider, claims, request)
+        shows = service.shows_second_factor(provider, claims)
+        reply = begin_session(request, user, method=provider.id, second_factor=shows)
     except SignInFailed as failure:
         return _failed(failure)
-    reply = begin_session(
-        request,
-        user,
-        method=provider.id,
-        second_factor=service.shows_second_factor(provider, claims),
-    )
+    except Unauthorized:  # the user was disabled or removed meanwhile
+        return _failed(SignInFailed(REFUSED, f"{provider.id}: the user may not sign in"))
     # Also a session that must set up a second factor first begins at the console
     return replace(_to_console(), cookies=[*reply.cookies, flow.clear_cookie()])
 

@@ -16,13 +16,13 @@ from typing import Any, Final
 from chalicelib.core import addresses, audit, clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.identity_providers import IdentityProvider
-from chalicelib.core.request import Actor, Request
+from chalicelib.core.request import Request
 from chalicelib.single_sign_on.model import NOT_INVITED, REFUSED, UNVERIFIED, SignInFailed
 from chalicelib.users import roles
 from chalicelib.users.model import ACTIVE, DISABLED, INVITED, User, draw_id, draw_secret
+from chalicelib.users.sign_in import author_of
 from chalicelib.users.store import users
 
-PATH: Final = "/api/v1/sign-in/providers/{provider_id}/callback"
 MOST_NAME: Final = 100
 
 #: How providers write that something is true
@@ -44,7 +44,7 @@ def user_of(provider: IdentityProvider, claims: Mapping[str, Any], request: Requ
     if user.account_id != provider.account:
         raise SignInFailed(NOT_INVITED, f"{provider.id}: user {user.id} is of another account")
     _check_role(provider, role)
-    with audit.bound(_author(user, request)):
+    with audit.bound(author_of(user, request, users.RESOURCE)):
         return _with_role(_link(provider, claims, user), role)
 
 
@@ -78,7 +78,7 @@ def _join(
         identities={provider.id: claims["sub"]},
         stamp=draw_secret(),
     )
-    with audit.bound(_author(user, request)):
+    with audit.bound(author_of(user, request, users.RESOURCE)):
         if not users.create(user):
             raise SignInFailed(REFUSED, f"{provider.id}: the address got a user meanwhile")
     return user
@@ -165,16 +165,3 @@ def _verified_address(provider: IdentityProvider, claims: Mapping[str, Any]) -> 
 def _name(claims: Mapping[str, Any]) -> str:
     name = claims.get("name")
     return name.strip()[:MOST_NAME] if isinstance(name, str) and name.isprintable() else ""
-
-
-def _author(user: User, request: Request) -> audit.Author:
-    """Return who changes a user here: the user, by signing in."""
-    return audit.Author(
-        user.account_id,
-        Actor("user", user.id, user.email),
-        request.method,
-        PATH,
-        users.RESOURCE,
-        request.source_ip,
-        request.request_id,
-    )

@@ -14,7 +14,14 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.model import Account
-from chalicelib.core.errors import ApiError, Forbidden, NotFound, Unauthorized, bad_request, conflict
+from chalicelib.core.errors import (
+    ApiError,
+    Forbidden,
+    NotFound,
+    Unauthorized,
+    bad_request,
+    conflict,
+)
 from chalicelib.users import passkeys, qr_code, recovery_codes, totp
 from chalicelib.users.model import User, draw_secret
 from chalicelib.users.store import sessions, users

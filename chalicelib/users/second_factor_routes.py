@@ -13,7 +13,7 @@ from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, Reply, Request, Rout
 from chalicelib.core.params import Params
 from chalicelib.users import passkeys, second_factor
 from chalicelib.users.model import Passkey, User
-from chalicelib.users.sign_in import begin_session
+from chalicelib.users.sign_in import begin_session, wrong_pair
 from chalicelib.users.store import sessions, users
 from chalicelib.users.store.sessions import Session
 
@@ -119,7 +119,7 @@ def sign_in_by_passkey(request: Request) -> Reply:
         user = passkeys.sign_in(credential, state)
     except passkeys.PasskeyRefused as error:
         _log.warning("a sign-in by passkey was refused: %s", error)
-        raise Unauthorized("the passkey is not one of an active user") from None
+        raise wrong_pair() from None
     return begin_session(request, user, method=passkeys.METHOD, second_factor=True)
 
 

@@ -41,7 +41,7 @@ def uri(secret: bytes, *, issuer: str, label: str) -> str:
     """Return the ``otpauth`` URI of a secret that authenticators read from a QR code."""
     import pyotp
 
-    return pyotp.TOTP(base32(secret)).provisioning_uri(label, issuer_name=issuer)
+    return pyotp.TOTP(base32(secret)).provisioning_uri(name=label, issuer_name=issuer)
 
 
 def matching_step(sealed: bytes, user_id: str, code: str, *, after: int = 0) -> int | None:

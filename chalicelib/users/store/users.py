@@ -4,7 +4,7 @@ Access patterns of ``config``:
 
 - one user, by id → ``user#<id>`` / ``user`` (with a session it is cached for
   ``KEY_CACHE_SECONDS``)
-- the user of an address → ``email#<address in lower case>`` / ``user``
+- the user of an address → ``email#<address in its one spelling>`` / ``user``
 - the user of a subject of single sign-on →
   ``identity#<provider>#<SHA-256 of the subject>`` / ``user``
 - the users of an account, by time → ``account#<account>/users`` / ``<ms, 13 digits>#<id>``
@@ -14,11 +14,11 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core import addresses, audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Attributes, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.errors import conflict
@@ -85,6 +85,8 @@ _users: Table[UserItem] = Table("config")
 _addresses: Table[AddressItem] = Table("config")
 _identities: Table[IdentityItem] = Table("config")
 _administrators: Table[AdministratorsItem] = Table("config")
+#: The id of no user
+_NOBODY = "nobody"
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
 
 
@@ -113,9 +115,24 @@ def find(scope: Scope, user_id: str) -> User | None:
 
 
 def by_address(email: str) -> User | None:
-    """Return the user with an address, in any case of its letters."""
-    taken = _addresses.get(*_address_key(email))
-    return get(taken["user_id"]) if taken else None
+    """Return the user with an address, in any case of its letters.
+
+    It costs two requests for every address, so that no time tells which one has a user.
+    """
+    address = _addresses.get(*_address_key(email))
+    return get(address["user_id"] if address else _NOBODY)
+
+
+def labels(ids: Iterable[str]) -> dict[str, str]:
+    """Return what each user is called in the audit log: its address, or a pseudonym if erased."""
+    names = list(dict.fromkeys(ids))
+    emails = {item["id"]: item["email"] for item in _users.get_all(map(key_of, names))}
+    return {name: emails.get(name) or pseudonym(name) for name in names}
+
+
+def pseudonym(user_id: str) -> str:
+    """Return what an erased user is called."""
+    return f"user {user_id[:8]}"
 
 
 def by_identity(provider_id: str, subject: str) -> User | None:
@@ -129,6 +146,11 @@ def in_scope(scope: Scope) -> list[User]:
     """Return the users of an account, or those tied to the subaccount in scope, oldest first."""
     users = [from_item(item) for item in owned_items(_users, scope.account_id, RESOURCE)]
     return [user for user in users if scope.owner in (None, user.subaccount_id)]
+
+
+def count(account_id: int) -> int:
+    """Return how many users an account has."""
+    return sum(1 for _ in owned_items(_users, account_id, RESOURCE))
 
 
 def create(user: User) -> bool:
@@ -243,16 +265,16 @@ def _to_item(user: User) -> UserItem:
 
 
 def _address_key(email: str) -> Key:
-    return (f"email#{email.lower()}", "user")
+    # What is no address belongs to nobody
+    spelling = addresses.spelling(email) if addresses.is_address(email) else ""
+    return (f"email#{spelling}", "user")
 
 
 def _identity_key(provider_id: str, subject: str) -> Key:
     return (f"identity#{provider_id}#{digest(subject)}", "user")
 
 
-def _identified(
-    user_id: str, before: Mapping[str, str], after: Mapping[str, str]
-) -> list[Write]:
+def _identified(user_id: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[Write]:
     """Return the actions that find a user by the subjects that it has now, and only by these."""
     former, present = before.items() - after.items(), after.items() - before.items()
     removals = [dynamo.delete(_identities, *_identity_key(*each)) for each in sorted(former)]
