@@ -25,6 +25,7 @@ from chalicelib.openapi import (
     tracking,
     tracking_domains,
     transmissions,
+    users,
     webhooks,
 )
 from chalicelib.openapi.operation import Operation, Operations, json, results
@@ -49,6 +50,7 @@ RESOURCES: Final[dict[str, Operations]] = {
     "Subaccounts": subaccounts.OPERATIONS,
     "API keys": api_keys.OPERATIONS,
     "Account": accounts.OPERATIONS,
+    "Users": users.OPERATIONS,
     "Audit log": audit_log.OPERATIONS,
     "IP pools": ip_pools.OPERATIONS,
     "Delivery": delivery.OPERATIONS,
