@@ -36,7 +36,6 @@ from tests.unit.people import transmission
 #: A target that is refused before anything is posted
 UNREACHABLE = "https://127.0.0.1/"
 
-#: What decides whose things a route reaches: the scope of the request, the account or the key
 #: The end of the day that reports about domains are of, and days around it
 _DAY = int(time.time()) // 86_400 * 86_400 - 1
 _DAYS = "?" + "&".join(
@@ -44,17 +43,23 @@ _DAYS = "?" + "&".join(
     for name, days in (("from", -5), ("to", 2))
 )
 
-Reach = Literal["scope", "account", "key"]
+#: What decides whose things a route reaches: the scope of the request, the account, the part of it
+#: that the key or user is confined to, or the user who is signed in
+Reach = Literal["scope", "account", "key", "user"]
 
 
 @dataclass(slots=True)
 class Owner:
-    """The primary account or a subaccount. Its ids hold ``tag``, its contents ``mark`` as well."""
+    """The primary account or a subaccount. Its ids hold ``tag``, its contents ``mark`` as well.
+
+    ``browser`` is that of a user of the owner's, for the routes that no key may call.
+    """
 
     account: int
     subaccount: int | None
     tag: str
     client: Client
+    browser: Client | None = None
     things: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -264,6 +269,8 @@ SEEDS = [
     _ab_tests,
     _event,
     _webhook,
+    _counts,
+    _seeded_campaign,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
@@ -284,12 +291,12 @@ _REPORTS = {
     "count_clicked": "/link-name",
     "count_delivered": "/attempt",
 }
-_SINCE = "?from=2020-01-01T00:00"
+_SINCE = f"?from={datetime.fromtimestamp(_DAY, UTC):%Y-%m-%d}T00:00"
 
 CASES: dict[tuple[str, str], Case] = {
-    ("GET", "/api/v1/metrics"): Case(reach="account"),
+    ("GET", "/api/v1/metrics"): Case(reach="key"),
     **{
-        ("GET", f"/api/v1/metrics/{name}"): Case(reach="account", query=_SINCE)
+        ("GET", f"/api/v1/metrics/{name}"): Case(reach="key", query=_SINCE)
         for name in _VALUES.split()
     },
     **{
@@ -306,6 +313,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/delivery-queue"): Case(reach="account"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
+    ("GET", "/api/v1/audit-log"): Case(),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
     ("GET", "/api/v1/api-keys/current"): Case(),
     ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),

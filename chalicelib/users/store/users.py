@@ -95,6 +95,11 @@ def key_of(user_id: str) -> Key:
     return (f"user#{user_id}", "user")
 
 
+def administrators_key(account_id: int) -> Key:
+    """Return the key of the number of an account's active administrators."""
+    return (account_partition(account_id, "administrators"), "count")
+
+
 def get(user_id: str) -> User | None:
     """Return the user, or ``None``."""
     item = _users.get(*key_of(user_id))
@@ -287,8 +292,7 @@ def _counted(account_id: int, before: int, after: int) -> list[Write]:
     return [
         dynamo.update(
             _administrators,
-            account_partition(account_id, "administrators"),
-            "count",
+            *administrators_key(account_id),
             "ADD #count :step",
             values={"step": after - before} | ({"one": 1} if after < before else {}),
             condition="#count > :one" if after < before else "",
