@@ -25,6 +25,7 @@ from chalicelib.users.second_factor_routes import MOST_CODE, MOST_STATE, TYPES
 _PATH: Final = "/api/v1/second-factor"
 _PASSKEY_SIGN_IN: Final = "/api/v1/sign-in/passkey"
 
+_CSRF_TOKEN: Final = text(about="Changes by the session's cookie send it as `X-CSRF-Token`")
 _STATE: Final = text(most=MOST_STATE, about="Goes back with the browser's answer, within 5 minutes")
 _CREDENTIAL: Final = mapping() | {
     "description": "What `PublicKeyCredential.toJSON()` returns in the browser"
@@ -56,13 +57,18 @@ _CONFIRMATION: Final[Json] = obj(
 )
 
 #: What a sign-in answers: the session is in the cookie
-SIGNED_IN: Final = record(
-    csrf_token=text(about="Changes by the session's cookie send it as `X-CSRF-Token`")
-)
+SIGNED_IN: Final = record(csrf_token=_CSRF_TOKEN)
 
 OPERATIONS: Final[Operations] = {
     f"GET {_PATH}": Operation(
-        results(record(totp=flag(), passkeys=array(_PASSKEY), recovery_codes_left=integer(0)))
+        results(
+            record(
+                totp=flag(),
+                passkeys=array(_PASSKEY),
+                recovery_codes_left=integer(0),
+                csrf_token=_CSRF_TOKEN,
+            )
+        )
     ),
     f"POST {_PATH}": Operation(
         results(_BEGUN), body=obj("type", type=one_of(TYPES)), refusals=(409,)
