@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -98,9 +99,8 @@ def test_the_roles_are_those_of_users_but_the_custom_one() -> None:
     ],
 )
 def test_an_error_names_the_field(fields: dict[str, Any], error: str) -> None:
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError, match=f"^OIDC_PROVIDERS.*{re.escape(error)}"):
         load({"OIDC_PROVIDERS": json.dumps([ACME | fields])})
-    assert f"OIDC_PROVIDERS{error}" in str(refusal.value) or error in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,5 @@ def test_an_error_names_the_field(fields: dict[str, Any], error: str) -> None:
     ],
 )
 def test_a_setting_that_is_no_list_of_providers_is_refused(text: str, error: str) -> None:
-    with pytest.raises(ValueError, match=".") as refusal:
+    with pytest.raises(ValueError, match=f"^{re.escape(error)}"):
         load({"OIDC_PROVIDERS": text})
-    assert str(refusal.value).startswith(error)
