@@ -27,6 +27,7 @@ from chalicelib.openapi import (
     tracking,
     tracking_domains,
     transmissions,
+    users,
     webhooks,
 )
 from chalicelib.openapi.operation import Operation, Operations, json, results
@@ -51,6 +52,7 @@ RESOURCES: Final[dict[str, Operations]] = {
     "Subaccounts": subaccounts.OPERATIONS,
     "API keys": api_keys.OPERATIONS,
     "Account": accounts.OPERATIONS,
+    "Users": users.OPERATIONS,
     "Second factor": second_factor.OPERATIONS,
     "Single sign-on": single_sign_on.OPERATIONS,
     "Audit log": audit_log.OPERATIONS,
