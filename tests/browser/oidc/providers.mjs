@@ -1,16 +1,16 @@
 // Two providers of OpenID Connect that others wrote, for one client:
 //
-//   node providers.mjs REDIRECT_URI REDIRECT_URI
+//   node providers.mjs REDIRECT_URI
 //
 // The first is `oidc-provider`, with its own pages for sign-in and consent. A login is an address,
 // and the user has it. The second is `oauth2-mock-server`, which signs everybody in at once, as
-// mock@acme.example. Their ports are free ones. A line of JSON tells the issuers.
+// mock@mock.example. Their ports are free ones. A line of JSON tells the issuers.
 import { createServer } from "node:http";
 
 import { OAuth2Server } from "oauth2-mock-server";
 import Provider from "oidc-provider";
 
-const [callback, mockCallback] = process.argv.slice(2);
+const [callback] = process.argv.slice(2);
 const HOST = "localhost";
 
 const accountOf = (ctx, id) => ({
@@ -57,7 +57,7 @@ async function startMock() {
   server.service.on("beforeTokenSigning", (token) => {
     Object.assign(token.payload, {
       sub: "mock",
-      email: "mock@acme.example",
+      email: "mock@mock.example",
       email_verified: true,
       amr: ["pwd", "mfa"],
     });
