@@ -11,7 +11,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
-from chalicelib.users import passkeys, second_factor
+from chalicelib.users import cookies, devices, passkeys, second_factor, throttle
 from chalicelib.users.model import Passkey, User
 from chalicelib.users.sign_in import begin_session, wrong_pair
 from chalicelib.users.store import sessions, users
@@ -27,13 +27,17 @@ MOST_STATE = 500
 
 @routes.get("/api/v1/second-factor", grant=ENROLLING)
 def show_second_factor(request: Request) -> Reply:
-    """Return the factors of the signed-in user."""
-    user, _ = _signed_in(request)
+    """Return the factors of the signed-in user, and the token that changes need.
+
+    A session that must set one up, as after single sign-on, gets the token nowhere else.
+    """
+    user, session = _signed_in(request)
     return ok(
         {
             "totp": bool(user.totp),
             "passkeys": [_passkey_view(each) for each in user.passkeys],
             "recovery_codes_left": len(user.recovery),
+            "csrf_token": cookies.csrf_token(session.id),
         }
     )
 
@@ -72,7 +76,9 @@ def confirm_second_factor(request: Request) -> Reply:
     code = params.text("code", most=MOST_CODE, required=True) or ""
     params.check()
     if second_factor.must_show(user, session):
+        attempt = throttle.begin(request.source_ip, user.email, devices.device_of(request, user))
         second_factor.show_code(user, session, code)
+        throttle.succeed(attempt)
         return ok({"recovery_codes": []})
     return ok({"recovery_codes": second_factor.confirm_totp(user, session, code)})
 
