@@ -247,7 +247,8 @@ class Settings:
         "bulk",
         "Which accepted sends get a line in the audit log. `bulk`: those of signed-in users, and "
         "those by API key to several recipients, to a stored list, for an A/B test or for a later "
-        "time. `all`: also each single send by API key, which then costs twice the write units",
+        "time. `all`: also each single send by API key, which then costs twice the write units, "
+        "and each batch of ingested events by API key, for a write more",
         choices("bulk", "all"),
     )
     console: bool = setting(True, "Whether the console is served at `/console/`")

@@ -27,6 +27,7 @@ from chalicelib.core.due import Due
 from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.errors import bad_request
 from chalicelib.core.owner_keys import account_partition
+from chalicelib.core.scope import PRIMARY
 from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay, shown_ip, shown_pool
 
 CONCERN = "ip-warmup"
@@ -142,13 +143,15 @@ def change(
 def pool_line(before: Fleet, after: Fleet, pool_id: str) -> list[Write]:
     """Return the line of the audit log about a change of a pool."""
     former, present = shown_pool(before, pool_id), shown_pool(after, pool_id)
-    return audit.change_line(pool_id, former, present, resource="ip-pools")
+    return audit.change_line(pool_id, former, present, resource="ip-pools", subaccount_id=PRIMARY)
 
 
 def ip_line(before: Fleet, after: Fleet, external_ip: str) -> list[Write]:
     """Return the line of the audit log about a change of a sending IP."""
     former, present = shown_ip(before, external_ip), shown_ip(after, external_ip)
-    return audit.change_line(external_ip, former, present, resource="sending-ips")
+    return audit.change_line(
+        external_ip, former, present, resource="sending-ips", subaccount_id=PRIMARY
+    )
 
 
 def from_item(account_id: int, item: FleetItem | None) -> Fleet:

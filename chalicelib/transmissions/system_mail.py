@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from chalicelib.core import audit, clock, ids
+from chalicelib.core import clock, ids
 from chalicelib.core.scope import SYSTEM_ACCOUNT
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.stored_form import encode
@@ -57,5 +57,4 @@ def _submit(to: str, transmission_id: str, **content: Any) -> None:
         resolved=True,
         **content,
     )
-    with audit.bound(None):  # what the request is about is in the log, not that a mail tells of it
-        submit(transmission, RequestRecipients([encode({"email": to})]), sender.plan_allowance)
+    submit(transmission, RequestRecipients([encode({"email": to})]), sender.plan_allowance)

@@ -22,6 +22,7 @@ from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys
+from chalicelib.core.scope import PRIMARY
 
 
 class AccountItem(OwnedKeys):
@@ -114,13 +115,13 @@ def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
     """
 
     def attempt() -> Account:
-        stored = get(account_id)
-        if stored is None:
+        record = get(account_id)
+        if record is None:
             raise UnknownAccount(account_id)
         now = clock.now()
-        before = stored.at(now)
+        before = record.at(now)
         after = replace(edit(before), updated=now)
-        unchanged = dynamo.if_unchanged("updated", stored.updated)
+        unchanged = dynamo.if_unchanged("updated", record.updated)
         audit.commit(dynamo.put(_config, _to_item(after), **unchanged), _line(before, after))
         return after
 
@@ -145,9 +146,9 @@ def from_item(item: AccountItem) -> Account:
 def _line(before: Account | None, after: Account) -> list[Write]:
     """Return the line of the audit log about a change of an account."""
     former = shown_fields(before) if before else None
-    return audit.change_line(
-        str(after.customer_id), former, shown_fields(after), resource="account"
-    )
+    present = shown_fields(after)
+    name = str(after.customer_id)
+    return audit.change_line(name, former, present, resource="account", subaccount_id=PRIMARY)
 
 
 def _to_item(account: Account) -> AccountItem:

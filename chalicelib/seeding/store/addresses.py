@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.core import audit, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table
+from chalicelib.core.dynamo import Key, Keyed, Table, Write
+from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 
 MOST_ADDRESSES: Final = 1000
@@ -51,10 +52,13 @@ def put(account_id: int | None, addresses: list[str]) -> None:
     else:
         write = dynamo.delete(_config, pk, sk)
     # What concerns all accounts is in the log of none
-    shown = {"addresses": addresses}
-    is_of_one = account_id is not None
-    name = str(account_id)
-    audit.commit(write, audit.line(name, None, shown, resource="seeds") if is_of_one else [])
+    audit.commit(write, _line(account_id, addresses) if account_id is not None else [])
+
+
+def _line(account_id: int, addresses: list[str]) -> list[Write]:
+    """Return the line of the audit log about the addresses of an account."""
+    fields = {"addresses": addresses}
+    return audit.line(str(account_id), None, fields, resource="seeds", subaccount_id=PRIMARY)
 
 
 def _key(account_id: int | None) -> Key:

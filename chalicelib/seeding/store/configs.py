@@ -17,7 +17,7 @@ from typing import NotRequired
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import audit, config_cache, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
 from chalicelib.seeding.model import Config
@@ -62,8 +62,7 @@ def config(account_id: int) -> Config | None:
 
 def put_config(account_id: int, new: Config) -> None:
     """Store the config of an account in place of the one it has."""
-    line = audit.line("config", None, config_view(new), resource=RESOURCE)
-    audit.commit(dynamo.put(_config, _to_item(account_id, new)), line)
+    audit.commit(dynamo.put(_config, _to_item(account_id, new)), _line(None, new))
     config_cache.forget(config_key(account_id))
 
 
@@ -79,10 +78,7 @@ def change_config(account_id: int, edit: Callable[[Config | None], Config]) -> C
         new = edit(old)
         unchanged = dynamo.if_unchanged("stamp", item.get("stamp") if item else None)
         write = dynamo.put(_config, _to_item(account_id, new), **unchanged)
-        former = config_view(old) if old else None
-        audit.commit(
-            write, audit.change_line("config", former, config_view(new), resource=RESOURCE)
-        )
+        audit.commit(write, _line(old, new))
         return new
 
     new = dynamo.retry_conflicts(attempt)
@@ -128,7 +124,7 @@ def set_enabled(account_id: int, part: int, *, enabled: bool) -> None:
         {"enabled": not enabled},
         {"enabled": enabled},
         resource=RESOURCE,
-        subaccount_id=part or None,
+        subaccount_id=part,
     )
     with suppress(TransactionFailed):  # it is so already
         audit.commit(write, line)
@@ -148,6 +144,14 @@ def cached_enabled_owners(account_id: int, owners: Iterable[int | None]) -> set[
     options: dict[int | None, SeedingOptionsItem | None]
     options = {owner: items.get(key) for owner, key in keys.items()}
     return {owner for owner, item in options.items() if item and item["enabled"]}
+
+
+def _line(before: Config | None, after: Config) -> list[Write]:
+    """Return the line of the audit log about a change of the config: it is the whole account's."""
+    former = config_view(before) if before else None
+    return audit.change_line(
+        "config", former, config_view(after), resource=RESOURCE, subaccount_id=PRIMARY
+    )
 
 
 def _to_item(account_id: int, config: Config) -> SeedingConfigItem:

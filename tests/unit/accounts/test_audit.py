@@ -15,7 +15,7 @@ from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
 from tests.unit.audit_lines import lines, only_line, told
 from tests.unit.moving_clock import moving_clock
-from tests.unit.people import make_account, make_key, make_user, sign_in
+from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -100,3 +100,15 @@ def test_who_asks_all_users_for_a_second_factor_must_set_one_up_too() -> None:
             assert each.put(ACCOUNT, {"tfa_required": False}).status == 403
         assert with_factor.get(ACCOUNT).results["tfa_required"] is True
         assert make_key().get(ACCOUNT).status == 200
+
+
+def test_what_concerns_the_whole_account_is_never_in_the_log_of_a_subaccount() -> None:
+    make_account()
+    number = make_subaccount().id
+    key = make_key().on_behalf_of(number)
+    assert key.put(ACCOUNT, {"company_name": "Acme"}).status == 200
+    assert key.put(f"/api/v1/subaccounts/{number}", {"name": "Shop"}).status == 200
+    config = {"threshold": 1000, "match": ["a"]}
+    assert key.post("/api/v1/inline-seeds/config", config).status == 200
+    assert [line["resource"] for line in lines()] == ["account", "subaccounts", "inline-seeds"]
+    assert not any("subaccount_id" in line for line in lines())

@@ -35,8 +35,8 @@ def test_a_new_key_is_a_line_without_the_key(owner: Client) -> None:
     text = json.dumps(lines(), default=str)
     action, resource, name, changes = told()
     assert (action, resource, name) == ("POST", "api-keys", key["id"])
-    shown = {field: each["to"] for field, each in changes.items() if each["to"] is not None}
-    assert shown == BODY
+    values = {field: each["to"] for field, each in changes.items() if each["to"] is not None}
+    assert values == BODY
     assert key["key"] not in text
     assert model.key_id(key["key"]) not in text
 
