@@ -31,8 +31,8 @@ import chalicelib.resource_counts.routes
 import chalicelib.seeding.routes
 import chalicelib.sender_requirements.routes
 import chalicelib.sending_domains.lookup
-import chalicelib.sending_domains.mailboxes
 import chalicelib.sending_domains.routes
+import chalicelib.single_sign_on.routes
 import chalicelib.snippets.routes
 import chalicelib.subaccounts.routes
 import chalicelib.subaccounts.search
@@ -45,10 +45,14 @@ import chalicelib.transmissions.progress
 import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
+import chalicelib.users.routes
+import chalicelib.users.second_factor_routes
+import chalicelib.users.session_routes
+import chalicelib.users.sign_in_routes
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
-from chalicelib.core import invocations, leases, logs, references
+from chalicelib.core import invocations, leases, logs, references, system_mailer
 from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.json_types import Json
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
@@ -76,6 +80,7 @@ app.register_blueprint(chalicelib.resource_counts.routes.routes)
 app.register_blueprint(chalicelib.seeding.routes.routes)
 app.register_blueprint(chalicelib.sender_requirements.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
+app.register_blueprint(chalicelib.single_sign_on.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
 app.register_blueprint(chalicelib.subaccounts.routes.routes)
 app.register_blueprint(chalicelib.suppression.routes.routes)
@@ -83,10 +88,14 @@ app.register_blueprint(chalicelib.templates.routes.routes)
 app.register_blueprint(chalicelib.tracking.routes.routes)
 app.register_blueprint(chalicelib.tracking_domains.routes.routes)
 app.register_blueprint(chalicelib.transmissions.routes.routes)
+app.register_blueprint(chalicelib.users.routes.routes)
+app.register_blueprint(chalicelib.users.session_routes.routes)
+app.register_blueprint(chalicelib.users.sign_in_routes.routes)
+app.register_blueprint(chalicelib.users.second_factor_routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 
-chalicelib.sending_domains.mailboxes.set_mailer(chalicelib.transmissions.system_mail.send)
+system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
 chalicelib.templates.store.leases.set_use(chalicelib.transmissions.progress.uses_template)
 leases.set_activity(chalicelib.transmissions.progress.is_active)
 references.register(

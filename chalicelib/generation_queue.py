@@ -1,8 +1,8 @@
 """Hand each message of the ``generation`` and ``small-sends`` queues to the handler of its kind.
 
-Three kinds of work share the queues: a chunk to generate, a stored transmission to start, a seed
-message to send. The head's ``kind`` says which it is. Both queues take all kinds: the version
-before had only ``generation``.
+Four kinds of work share the queues: a chunk to generate, a stored transmission to start, a seed
+message to send, a mail to reset a password. The head's ``kind`` says which it is. Both queues take
+all kinds: the version before had only ``generation``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding.seed_batches import SEED
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.submit import CHUNK, QUEUE, SMALL_SENDS, START
+from chalicelib.users import password_reset
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ _HANDLERS: dict[str, Callable[[Received[Any]], None]] = {
     CHUNK: generate,
     START: lambda message: start(message.head["transmission"]),
     SEED: lambda message: send_seed(message.head["seed"]),
+    password_reset.KIND: password_reset.send_mail,
 }
 
 

@@ -1,8 +1,9 @@
 // Start the console.
 import { html, render } from "./vendor/preact.js";
-import { discover } from "./core/service.js";
+import { begin } from "./core/people.js";
 import { route } from "./core/router.js";
-import { key } from "./core/session.js";
+import { discover } from "./core/service.js";
+import { asking, enrolling, identity, visit } from "./core/session.js";
 import { Toasts } from "./parts/feedback.js";
 import { Lazy } from "./parts/lazy.js";
 import { OutgoingBar } from "./parts/outgoing.js";
@@ -10,25 +11,51 @@ import { Shell } from "./parts/shell.js";
 
 const inMain = (content) => html`<main class="main page">${content}</main>`;
 
-/** The description of the API is for everybody; all other pages want a key. */
+/** The pages without navigation, as before somebody is signed in. */
+const ENTRANCES = {
+  invitation: () => import("./parts/invitation.js"),
+  reset: () => import("./parts/new-password.js"),
+  enrolment: () => import("./parts/enrolment.js"),
+  signin: () => import("./parts/signin.js"),
+};
+
+/** Which of them is to be shown; empty where there is a session. */
+function entrance() {
+  if (visit.value) return visit.value.kind;
+  if (enrolling.value) return "enrolment";
+  return identity() ? "" : "signin";
+}
+
+/** The description of the API is for everybody; all other pages want to know who it is. */
 function App() {
-  if (key.value) return html`<${Shell} />`;
+  const name = entrance();
+  if (!name) return html`<${Shell} key=${identity()} />`;
+  if (asking.value && !visit.value) return html`<${Boot} />`;
   return html`
     <${OutgoingBar} />
     ${
-      route.value.path[0] === "api"
+      name === "signin" && route.value.path[0] === "api"
         ? html`
           <main id="main" class="main" tabindex="-1">
             <${Lazy} load=${() => import("./pages/api.js")} />
           </main>
         `
-        : html`<${Lazy} load=${() => import("./parts/signin.js")} around=${inMain} />`
+        : html`<${Lazy} key=${name} load=${ENTRANCES[name]} around=${inMain} />`
     }
     <${Toasts} />
   `;
 }
 
+/** What index.html shows until the first module runs. */
+const Boot = () => html`
+  <div class="boot" aria-hidden="true">
+    <div class="boot-side"></div>
+    <div class="boot-main"><i></i><i></i><i></i></div>
+  </div>
+`;
+
 discover();
+begin();
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 root.textContent = "";
 render(html`<${App} />`, root);

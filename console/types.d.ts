@@ -66,6 +66,12 @@ declare namespace Api {
     idempotencyKey: string;
   }
 
+  /** A link that signs in, sets a password, or tells why signing in failed. */
+  interface Visit {
+    kind: string;
+    value: string;
+  }
+
   interface Question {
     title: string;
     text: string;
@@ -80,6 +86,8 @@ declare namespace Api {
     /** A header that is null is left out. */
     headers?: Record<string, string | null>;
     signal?: AbortSignal;
+    /** Whether cookies go along and are kept; by default only where the request has no key. */
+    credentials?: RequestCredentials;
     /** How the body of an answer is read that is not JSON. */
     as?: "arrayBuffer" | "blob" | "text";
   }

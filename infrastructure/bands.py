@@ -41,6 +41,7 @@ BANDS = (
             "seeding",
             "sender_requirements",
             "sending_domains",
+            "single_sign_on",
             "snippets",
             "subaccounts",
             "suppression",

@@ -20,7 +20,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 
 from chalicelib.core import clock
-from relay.client_networks import network_of
+from chalicelib.core.client_networks import network_of
 
 MEMORY_SECONDS = 600.0
 _SLOTS = 65_536

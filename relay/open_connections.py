@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from relay.client_networks import network_of
+from chalicelib.core.client_networks import network_of
 
 
 class OpenConnection(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.core import clock
@@ -21,15 +21,15 @@ COLUMNS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def line_view(line: AuditItem) -> Json:
-    """Return a line as the API shows it."""
+def line_view(line: AuditItem, labels: Mapping[str, str]) -> Json:
+    """Return a line as the API shows it; ``labels`` are those of users, whom lines name by id."""
     return {
         "id": line["id"],
         "ts": clock.iso_ms(line["ts"]),
         "actor": {
             "type": line["actor_type"],
             "id": line["actor_id"],
-            "label": line["actor_label"],
+            "label": line["actor_label"] or labels.get(line["actor_id"], ""),
         },
         "action": line["action"],
         "path": line["path"],

@@ -47,6 +47,12 @@ _SECRET = re.compile(
 HIDDEN: Final = "(hidden)"
 
 
+class Personal(str):
+    """A text about a person: a line tells that it changed, and outlives the person's erasure."""
+
+    __slots__ = ()
+
+
 class AuditItem(Keyed):
     """A line of the audit log."""
 
@@ -220,7 +226,7 @@ def shown(name: str, value: Any) -> Any:
     """Return the value of a field as a line holds it: cut, and hidden if the name is a secret's."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    if _SECRET.search(name):
+    if isinstance(value, Personal) or _SECRET.search(name):
         return HIDDEN
     if isinstance(value, str):
         return value if len(value) <= MOST_TEXT else value[:MOST_TEXT] + _CUT
@@ -262,7 +268,8 @@ def _item(of: Author, resource_id: str, changes: Mapping[str, Any], outcome: str
         "ts": now,
         "actor_type": of.actor.type,
         "actor_id": of.actor.id,
-        "actor_label": of.actor.label[:MOST_TEXT],
+        # The address of a user is looked up when the line is read, so that it can be erased
+        "actor_label": "" if of.actor.type == "user" else of.actor.label[:MOST_TEXT],
         "action": of.action,
         "path": of.path,
         "resource": of.resource,

@@ -145,10 +145,15 @@ class UnsupportedMediaType(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The caller sends requests too often (spec 8, rate limiting)."""
+    """The caller sends requests too often (spec 8, rate limiting).
 
-    def __init__(self) -> None:
-        super().__init__(429, "Too many requests")
+    ``retry_after`` is the number of seconds until the next one counts, where it is known.
+    """
+
+    def __init__(self, *, retry_after: int = 0) -> None:
+        headers = {"Retry-After": str(retry_after)} if retry_after else None
+        description = f"try again in {retry_after} s" if retry_after else None
+        super().__init__(429, "Too many requests", description=description, headers=headers)
 
 
 class Unavailable(ApiError):

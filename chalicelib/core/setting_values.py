@@ -136,4 +136,5 @@ EVENT_TARGETS = Allowed(
     "ARNs of EventBridge buses, SNS topics, SQS queues, Kinesis streams or Firehose streams, "
     "comma-separated without spaces",
 )
+JSON_LIST = Allowed(r"\s*\[[\s\S]*\]\s*", "a list in JSON")
 EVENT_TYPES = Allowed("[a-z_]+(,[a-z_]+)*", "types of events, comma-separated without spaces")

@@ -240,6 +240,19 @@ class Settings:
     session_lifetime: int = setting(
         7 * 86_400, "How long a session lasts at most (7 days)", values.COUNT_FROM_1
     )
+    oidc_providers: str = setting(
+        "",
+        "OpenID Connect providers that users may sign in with: a list in JSON (single-sign-on.md)."
+        " Empty: none",
+        values.JSON_LIST.or_empty(),
+        secret=True,
+    )
+    invitation_lifetime: int = setting(
+        72 * 3600, "How long the link of an invitation works (72 hours)", values.COUNT_FROM_1
+    )
+    reset_lifetime: int = setting(
+        3600, "How long a mailed link to reset a password works", values.COUNT_FROM_1
+    )
     audit_retention: int = setting(
         400 * 86_400, "How long the lines of the audit log are kept (400 days)", values.COUNT_FROM_1
     )

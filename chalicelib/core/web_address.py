@@ -90,19 +90,20 @@ def read(url: str) -> WebAddress:
     return WebAddress(parts.scheme, host, port or PORTS[parts.scheme], target)
 
 
-def addresses(host: str, *, within: float = math.inf) -> list[str]:
+def addresses(host: str, *, within: float = math.inf, private: bool = False) -> list[str]:
     """Return the IP addresses of a host of :func:`read` that the service may connect to.
 
-    The name is looked up now, for at most ``within`` seconds. Raises :class:`NoAddress` if there
-    are none.
+    The name is looked up now, for at most ``within`` seconds. A ``private`` host, which the
+    operator named, may have any address. Raises :class:`NoAddress` if there are none.
     """
+    private = private or settings().allow_private_addresses
     try:
-        every = _literal(host) or _look_up(host, within)
+        every = _literal(host) or _look_up(host, within, private=private)
     except dns.LookupFailed as error:
         raise NoAddress("ENOTFOUND", str(error)) from None
     if not every:
         raise NoAddress("ENOTFOUND", f"{host} has no address")
-    allowed = [each for each in every if settings().allow_private_addresses or is_public(each)]
+    allowed = [each for each in every if private or is_public(each)]
     if not allowed:
         raise NoAddress("EACCES", f"{host} has no public address")
     return allowed
@@ -140,11 +141,11 @@ def _literal(host: str) -> list[str]:
         return []
 
 
-def _look_up(host: str, within: float) -> list[str]:
+def _look_up(host: str, within: float, *, private: bool) -> list[str]:
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 6.3
         return list(_LOOPBACK)
     addresses = dns.addresses(host, within=within)
-    if addresses or not settings().allow_private_addresses:
+    if addresses or not private:
         return addresses
     return _look_up_locally(host)
 

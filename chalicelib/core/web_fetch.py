@@ -2,7 +2,7 @@
 
 - The host is looked up here, each address is checked (``ALLOW_PRIVATE_ADDRESSES``), and the
   connection goes to the checked address. A name that leads elsewhere a moment later changes
-  nothing.
+  nothing. Only a host that the operator named may be ``private``.
 - TLS is for the host's name, and its certificate is checked.
 - Redirects are not followed.
 - The whole exchange has one time limit, from the look-up to the last byte.
@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from chalicelib.core import web_address
 from chalicelib.core.web_address import BadUrl, NoAddress, WebAddress
@@ -56,7 +57,7 @@ class CertificateRefused(FetchFailed):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
+    """A response: its status, the beginning of its body, and its headers in lower case.
 
     A body that did not end in time is cut short. ``is_whole`` tells whether all of it was read.
     """
@@ -77,35 +78,61 @@ def within(seconds: float) -> Iterator[None]:
         _ends.reset(token)
 
 
-def get(url: str, *, timeout: float = TIMEOUT) -> Response:
-    """Fetch ``url`` (http or https); raises :class:`FetchFailed`."""
-    return _exchange("GET", url, None, _NO_HEADERS, timeout)
+def get(
+    url: str,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    *,
+    timeout: float = TIMEOUT,
+    most: int = MOST_BYTES,
+    private: bool = False,
+) -> Response:
+    """Fetch ``url`` (http or https); raises :class:`FetchFailed`.
+
+    At most ``most`` bytes of the body are read. The host of a ``private`` URL may have a private
+    address, whatever the setting says.
+    """
+    return _exchange(_Call("GET", url, None, headers, most, private), timeout)
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, timeout: float = TIMEOUT
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    *,
+    timeout: float = TIMEOUT,
+    most: int = MOST_BYTES,
+    private: bool = False,
 ) -> Response:
-    """Post ``body`` to ``url`` once; raises :class:`FetchFailed`."""
-    return _exchange("POST", url, body, headers, timeout)
+    """Post ``body`` to ``url`` once, as :func:`get` fetches; raises :class:`FetchFailed`."""
+    return _exchange(_Call("POST", url, body, headers, most, private), timeout)
 
 
-def _exchange(
-    method: str, url: str, body: bytes | None, headers: Mapping[str, str], timeout: float
-) -> Response:
+class _Call(NamedTuple):
+    """A request that is to be sent, and how much of its response is read."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    most: int
+    private: bool
+
+
+def _exchange(call: _Call, timeout: float) -> Response:
     timeout = min(timeout, _ends.get() - time.monotonic())
     if timeout <= 0:
         raise FetchFailed("ETIMEDOUT", "earlier requests left no time for it")
     deadline = time.monotonic() + timeout
     try:
-        address = web_address.read(url)
-        addresses = web_address.addresses(address.host, within=timeout)
+        address = web_address.read(call.url)
+        addresses = web_address.addresses(address.host, within=timeout, private=call.private)
     except BadUrl as error:
         raise FetchFailed("EINVAL", str(error)) from None
     except NoAddress as error:
         raise FetchFailed(error.code, str(error)) from None
     connection = _connect(address, addresses[:_MOST_ADDRESSES], deadline)
     try:
-        return _send(connection, method, address, body, headers)
+        return _send(connection, address, call)
     except (OSError, http.client.HTTPException) as error:
         raise _failure(error, connection, timeout) from error
     finally:
@@ -130,25 +157,20 @@ def _connect(address: WebAddress, ips: list[str], deadline: float) -> _Connectio
     raise failure
 
 
-def _send(
-    connection: _Connection,
-    method: str,
-    address: WebAddress,
-    body: bytes | None,
-    headers: Mapping[str, str],
-) -> Response:
-    connection.request(method, address.target, body, {**headers, "Host": address.authority})
+def _send(connection: _Connection, address: WebAddress, call: _Call) -> Response:
+    headers = {**call.headers, "Host": address.authority}
+    connection.request(call.method, address.target, call.body, headers)
     response = connection.getresponse()
     if connection.was_cut:  # a cut looks like the end of the headers
         raise TimeoutError
     received = {name.lower(): text for name, text in response.getheaders()}
-    body, has_ended = _beginning(response)
+    body, has_ended = _beginning(response, call.most)
     # The end of a connection that was cut looks like the end of a body without a length
     return Response(response.status, body, received, has_ended and not connection.was_cut)
 
 
-def _beginning(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
-    """Return the body, up to ``MOST_BYTES``, and whether that is all of it.
+def _beginning(response: http.client.HTTPResponse, most: int) -> tuple[bytes, bool]:
+    """Return the body, up to ``most`` bytes, and whether that is all of it.
 
     It is read in the parts that arrive. A read of a fixed number of bytes trusts the sizes of
     chunks, and with a chunk of size -1 it would keep everything that the server sends.
@@ -156,11 +178,11 @@ def _beginning(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
     content = b""
     has_ended = False
     with contextlib.suppress(OSError, http.client.HTTPException):
-        while len(content) < MOST_BYTES and (part := response.read1(MOST_BYTES - len(content))):
+        while len(content) < most and (part := response.read1(most - len(content))):
             content += part
         # Bytes of an announced length that have not come are left over
-        has_ended = len(content) < MOST_BYTES and not response.length
-    return content[:MOST_BYTES], has_ended
+        has_ended = len(content) < most and not response.length
+    return content[:most], has_ended
 
 
 def _failure(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:

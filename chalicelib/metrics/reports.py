@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from chalicelib.core.bounce_classes import BOUNCE_CLASSES
 from chalicelib.core.json_types import Json
 from chalicelib.metrics.counting import ATTEMPTS, BOUNCES, DELAYS, LINKS, MAIN, REJECTIONS
+from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import coarsest_for, spans
 from chalicelib.metrics.model import (
     DOMAIN,
@@ -26,6 +27,7 @@ from chalicelib.metrics.model import (
 )
 from chalicelib.metrics.reading import Row, rows
 from chalicelib.metrics.request import DEFAULT_LIMIT, ReportRequest
+from chalicelib.metrics.window import MetricsWindow
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -80,6 +82,16 @@ def by_dimension(request: ReportRequest, dimension: Dimension) -> list[Json]:
     return _ordered_rows(
         request, [({dimension.key: read(v)}, counts) for v, counts in sums.items()]
     )
+
+
+def values(
+    account_id: int, window: MetricsWindow, filter: Filter, dimension: Dimension
+) -> set[str]:
+    """Return the values of a dimension that mail of a window had which passes a filter."""
+    position = POSITION[dimension.name]
+    parts = list(spans(window.start, window.end))
+    counters = rows(account_id, parts, filter, [dimension])
+    return {row.values[position] for row in counters} - {""}
 
 
 def by_watched_domain(request: ReportRequest) -> list[Json]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
-from chalicelib.core.errors import Forbidden
-from chalicelib.core.http import Reply, Request, Routes, ok
+from chalicelib.core.http import Caller, Reply, Request, Routes, ok
 from chalicelib.metrics import reports
+from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.model import (
     ATTEMPT_METRICS,
     BOUNCE_METRICS,
@@ -20,7 +21,7 @@ from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.query_filters import SCHEMA
 from chalicelib.metrics.request import read, read_limit
 from chalicelib.metrics.store import dimension_values
-from chalicelib.metrics.window import read_window
+from chalicelib.metrics.window import MetricsWindow, read_window
 
 routes = Routes(__name__)
 
@@ -137,17 +138,21 @@ def _declare_list(dimension: Dimension) -> None:
 
     @_get(f"{_ROOT}/{dimension.list_path}")
     def list_values(request: Request) -> Reply:
-        if request.caller.confined_to is not None:
-            raise Forbidden("lists are of a whole account")
         window = read_window(request.query)
         text = dimension.part(request.query.get("match", ""))
-        account = request.caller.account_id
-        values = dimension_values.values(account, dimension, window.start, window.end)
-        all_forms = map(dimension.forms, values)
+        all_forms = map(dimension.forms, _values(request.caller, dimension, window))
         matching = {forms[0] for forms in all_forms if any(text in form for form in forms)}
         return ok({dimension.list_path: sorted(matching)[: read_limit(request.query)]})
 
     list_values.__doc__ = f"List the {_words(dimension.list_path)} that messages of a window had."
+
+
+def _values(caller: Caller, dimension: Dimension, window: MetricsWindow) -> Iterable[str]:
+    """Return the values that the caller's mail had; they are noted for whole accounts only."""
+    account = caller.account_id
+    if caller.confined_to is None:
+        return dimension_values.values(account, dimension, window.start, window.end)
+    return reports.values(account, window, Filter().confined_to(caller.confined_to), dimension)
 
 
 def _words(name: str) -> str:

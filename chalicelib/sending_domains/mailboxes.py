@@ -3,9 +3,6 @@
 The link holds a signed token that names the domain and the mailbox. A token works once, until it
 expires or a newer one is mailed to the same mailbox: the domain record holds the SHA-256 of the
 last token only.
-
-This package may not import the message path, so ``app.py`` passes in the function that sends mail
-(:func:`set_mailer`).
 """
 
 from __future__ import annotations
@@ -14,10 +11,9 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from chalicelib.core import clock, signing
-from chalicelib.core.errors import ServiceError, verification_mail_failed
+from chalicelib.core import clock, signing, system_mailer
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import VALID, MailedToken, SendingDomain, with_status
@@ -33,27 +29,11 @@ _LOCAL_PARTS = {POSTMASTER: "postmaster", ABUSE: "abuse"}
 _PURPOSE = "mailbox verification"
 
 
-class Mailer(Protocol):
-    """A function that sends mail from the service itself."""
-
-    def __call__(self, *, to: str, subject: str, text: str) -> None:
-        """Send one plain text message; raises ``ServiceError``."""
-        ...
-
-
 class VerificationMailbox(NamedTuple):
     """The mailbox that a token verifies: one of :data:`KINDS` at a domain."""
 
     domain: str
     kind: str
-
-
-_mailers: list[Mailer] = []
-
-
-def set_mailer(mailer: Mailer) -> None:
-    """Set the function that sends the mail of this process."""
-    _mailers[:] = [mailer]
 
 
 def mailbox_address(domain: SendingDomain, kind: str) -> str:
@@ -129,16 +109,12 @@ def _nominated_local_part(domain: SendingDomain) -> str:
 def _mail(to: str, domain: str, token: str) -> None:
     link = f"{settings().public_url.rstrip('/')}{PAGE_PATH}/{token}"
     text = _TEXT.format(domain=domain, link=link)
-    try:
-        _mailer()(to=to, subject=f"Verify the sending domain {domain}", text=text)
-    except ServiceError as error:
-        raise verification_mail_failed("Failed to generate verification email") from error
-
-
-def _mailer() -> Mailer:
-    if not _mailers:
-        raise RuntimeError("no mailer was set: app.py calls set_mailer")
-    return _mailers[0]
+    system_mailer.send(
+        to=to,
+        subject=f"Verify the sending domain {domain}",
+        text=text,
+        failure="Failed to generate verification email",
+    )
 
 
 def _digest(token: str) -> str:

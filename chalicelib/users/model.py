@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chalicelib.api_keys.model import key_id
+from chalicelib.core.audit import Personal
 from chalicelib.users import roles
 
 INVITED: Final = "invited"
@@ -108,15 +109,19 @@ def digest(secret: str) -> str:
 
 
 def shown_fields(user: User) -> dict[str, Any]:
-    """Return the fields of a user that the audit log tells about."""
+    """Return the fields of a user that the audit log tells about, without who it is.
+
+    The lines outlive the user: only its id tells them apart.
+    """
     return {
-        "email": user.email,
-        "name": user.name,
+        "name": Personal(user.name) if user.name else "",
         "role": user.role,
         "status": user.status,
         "subaccount_id": user.subaccount_id,
         "grants": sorted(user.grants),
         "tfa_enabled": user.tfa_enabled,
-        "passkeys": [each.name for each in user.passkeys],
+        # Shown as hidden: a line tells that it changed
+        "password": user.password,
+        "passkeys": len(user.passkeys),
         "identities": sorted(user.identities),
     }

@@ -1,14 +1,13 @@
 // The client of the API. Every address is relative to the console's own, because a deployed stage
 // is part of the path.
 import { asSaid, codeHint, inWords } from "./messages.js";
-import { key, subaccount, signOut } from "./session.js";
+import { csrfToken, enrolling, expire, identity, key, person, subaccount } from "./session.js";
 
 export const base = new URL("../", location.href.split(/[?#]/)[0]).href;
 
 const HINTS = {
   0: "Check that the service is running and that this machine is online.",
-  401: "The key is not valid any more. Sign in with another one.",
-  403: "This key lacks the grant for it. A key with the grant can be made under Settings.",
+  401: "Sign in again.",
   404: "It does not exist, or belongs to another account or subaccount.",
   413: "Send fewer recipients or smaller files at once.",
   429: "Too many requests at once. Try again in a moment.",
@@ -16,18 +15,31 @@ const HINTS = {
   503: "The service is busy. Try again in a moment.",
 };
 
+const lacksGrant = () =>
+  person.value
+    ? "Your role lacks the grant for it. An administrator can give you another one."
+    : "This key lacks the grant for it. A key with the grant can be made under Settings.";
+
 /**
- * What the API answered to a request that failed. `errors` are those of its body; `texts` has each
- * in words for people, the first of which is the message.
+ * What the API answered to a request that failed. `errors` are those of its `body`; `texts` has
+ * each in words for people, the first of which is the message. `retryAfter` is in seconds; 0 if the
+ * answer does not say when to try again.
  */
 export class ApiError extends Error {
-  constructor(status, errors, requestId) {
+  constructor(status, errors, { requestId = null, body = null, retryAfter = 0 } = {}) {
     const texts = errors.map(inWords).filter(Boolean);
     super(texts[0] ?? `Status ${status}`);
     this.status = status;
     this.errors = errors;
     this.texts = texts;
     this.requestId = requestId;
+    this.body = body;
+    this.retryAfter = retryAfter;
+  }
+
+  /** The code of the first error, such as `2fa_required`; empty if it has none. */
+  get code() {
+    return String(this.errors[0]?.code ?? "");
   }
 
   /** What to do about it, if that is known. */
@@ -35,6 +47,7 @@ export class ApiError extends Error {
     const [first = {}] = this.errors;
     // Other refusals of this kind say themselves what it is about
     if (this.status === 403 && first.description) return "";
+    if (this.status === 403) return lacksGrant();
     return codeHint(first) || (HINTS[this.status] ?? (this.status >= 500 ? HINTS[500] : ""));
   }
 
@@ -62,13 +75,15 @@ export function address(path, query) {
 }
 
 /**
- * The headers of a request. Paths below `local/` carry no key.
+ * The headers of a request. Paths below `local/` carry no key, and a person's requests carry none:
+ * the cookie stands for it, and a change also has the token against forged requests.
  * @returns {Record<string, string>}
  */
-function headersOf(path, headers, hasBody) {
+function headersOf(method, path, headers, hasBody) {
   const all = { ...headers };
   if (!isLocal(path)) {
-    all.Authorization ??= key.value;
+    if (key.value) all.Authorization ??= key.value;
+    else if (method !== "GET" && csrfToken.value) all["X-CSRF-Token"] = csrfToken.value;
     if (subaccount.value !== "" && !("X-SVC-SUBACCOUNT" in all))
       all["X-SVC-SUBACCOUNT"] = subaccount.value;
   }
@@ -76,6 +91,9 @@ function headersOf(path, headers, hasBody) {
   for (const name of Object.keys(all)) if (all[name] === null) delete all[name];
   return all;
 }
+
+/** A request with a key does not take the cookie of who may be signed in as well. */
+const credentialsOf = (headers) => (headers.Authorization ? "omit" : "same-origin");
 
 /**
  * Make a request, and return the answer as it comes: status, headers, text and the time it took.
@@ -85,11 +103,12 @@ function headersOf(path, headers, hasBody) {
  */
 export async function exchange(method, path, { query, body, headers }) {
   const began = performance.now();
+  const all = headersOf(method, path, headers, body !== undefined);
   const response = await fetch(address(path, query), {
     method,
-    headers: headersOf(path, headers, body !== undefined),
+    headers: all,
     body,
-    credentials: "omit",
+    credentials: credentialsOf(all),
     cache: "no-store",
   });
   const text = await response.text();
@@ -108,8 +127,10 @@ export async function exchange(method, path, { query, body, headers }) {
  * @param {Api.Options} [options]
  * @returns {Promise<any>}
  */
-export async function request(method, path, { query, body, headers, signal, as } = {}) {
-  const all = headersOf(path, headers, body !== undefined);
+export async function request(method, path, options = {}) {
+  const { query, body, headers, signal, as } = options;
+  const all = headersOf(method, path, headers, body !== undefined);
+  const who = identity();
   let response;
   try {
     response = await fetch(address(path, query), {
@@ -117,7 +138,7 @@ export async function request(method, path, { query, body, headers, signal, as }
       headers: all,
       signal,
       body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: "omit",
+      credentials: options.credentials ?? credentialsOf(all),
       cache: "no-store",
     });
   } catch (error) {
@@ -128,8 +149,22 @@ export async function request(method, path, { query, body, headers, signal, as }
   const text = await response.text();
   const parsed = parse(text);
   if (response.ok) return parsed ?? {};
-  if (response.status === 401 && all.Authorization === key.value) signOut();
-  throw new ApiError(response.status, parsed?.errors ?? [], response.headers.get("X-Request-ID"));
+  const failure = new ApiError(response.status, parsed?.errors ?? [], {
+    requestId: response.headers.get("X-Request-ID"),
+    body: parsed,
+    retryAfter: Number(response.headers.get("Retry-After")) || 0,
+  });
+  if (who && who === identity()) follow(failure, all.Authorization);
+  throw failure;
+}
+
+/** Leave the page where an answer says that the session has ended, or may not go on like this. */
+function follow({ status, code }, authorization) {
+  if (status === 401 && key.value && authorization === key.value)
+    expire("The API key is not valid any more. Sign in again.");
+  if (!person.value || authorization) return;
+  if (status === 401) expire("Your session has ended. Sign in again.");
+  if (code === "2fa_setup_required") enrolling.value = true;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 /**
  * The operations of a document in its order: `{id, tag, method, path, summary, grant, isPublic,
- * parameters, bodies, responses}`.
+ * isForPeople, parameters, bodies, responses}`.
  */
 export function operationsOf(document) {
   return Object.entries(document.paths).flatMap(([path, item]) =>
@@ -16,6 +16,8 @@ export function operationsOf(document) {
       summary: operation.summary.replaceAll("`", ""),
       grant: operation.security?.[0]?.key?.[0] ?? "",
       isPublic: !operation.security?.length,
+      isForPeople:
+        Boolean(operation.security?.length) && !operation.security.some(({ key }) => key),
       parameters: (operation.parameters ?? []).map((each) => resolved(document, each)),
       bodies: Object.entries(operation.requestBody?.content ?? {}).map(([mediaType, body]) => ({
         mediaType,

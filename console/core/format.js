@@ -37,6 +37,8 @@ export function bytes(value) {
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
 }
 
+/** The time of the day, such as `14:05`. */
+export const clockTime = (time) => clock.format(new Date(time));
 export const exactTime = (time) => exact.format(new Date(time));
 
 /** How long ago, in words as short as they are clear; older than a day as a date. */

@@ -1,5 +1,6 @@
 // What the API says about a mistake, for people who do not know its fields.
 import { label, number } from "./format.js";
+import { person } from "./session.js";
 
 const KINDS = {
   string: "a text",
@@ -74,7 +75,7 @@ const RULES = [
     /^Problems parsing request as json: (.+)$/,
     (detail) => `The service cannot read this: ${detail}`,
   ],
-  [/^Forbidden\.?$/, () => "This key may not do this"],
+  [/^Forbidden\.?$/, () => `${person.value ? "You" : "This key"} may not do this`],
 ];
 
 const HINTS = {

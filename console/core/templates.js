@@ -1,7 +1,7 @@
 // What the console knows about templates: their parts, the data they are tried with, edits that are
 // not saved yet.
 import { shownSubaccount } from "./service.js";
-import { key, subaccount } from "./session.js";
+import { identity, subaccount } from "./session.js";
 
 export const TEMPLATES = "api/v1/templates";
 export const templatePath = (id) => `${TEMPLATES}/${encodeURIComponent(id)}`;
@@ -97,7 +97,7 @@ export function parseData(text) {
 }
 
 const edits = new Map();
-const session = (id) => JSON.stringify([key.value, subaccount.value, id]);
+const session = (id) => JSON.stringify([identity(), subaccount.value, id]);
 
 /** Edits that are not saved yet outlive a look at another page, not the tab. */
 export const unsaved = (id) => edits.get(session(id));
@@ -105,5 +105,5 @@ export const keepUnsaved = (id, edit) =>
   edit ? edits.set(session(id), edit) : edits.delete(session(id));
 
 window.addEventListener("beforeunload", (event) => {
-  if (key.value && edits.size) event.preventDefault();
+  if (identity() && edits.size) event.preventDefault();
 });

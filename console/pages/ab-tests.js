@@ -5,7 +5,7 @@ import { get } from "../core/api.js";
 import { number } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { may } from "../core/service.js";
+import { may, who } from "../core/service.js";
 import { Badge, Button, Copyable, SelectField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
@@ -30,8 +30,8 @@ export function AbTestList() {
   if (!may(AB_GRANT))
     return html`
       <${Section} current="ab-tests">
-        <${Empty} icon="key" title="This key may not see A/B tests">
-          It lacks the grant <code>${AB_GRANT}</code>.
+        <${Empty} icon="key" title="${who()} may not see A/B tests">
+          It takes the grant <code>${AB_GRANT}</code>.
         <//>
       <//>
     `;

@@ -4,7 +4,7 @@ import { exchange } from "../core/api.js";
 import { rowsOf, textOf, typeOf } from "../core/description.js";
 import { exampleOf, isLanguage, LANGUAGES } from "../core/examples.js";
 import { route, setQuery } from "../core/router.js";
-import { key, subaccount } from "../core/session.js";
+import { identity, subaccount } from "../core/session.js";
 import { Badge, Button, TabPanel, Tabs, TextField } from "../parts/controls.js";
 import { Code, Json } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -86,8 +86,10 @@ function Summary({ operation, method, path }) {
             operation.isPublic
               ? "Needs no key."
               : operation.grant
-                ? html`The key needs the grant <code>${operation.grant}</code>.`
-                : "Any key may call it."
+                ? html`Needs the grant <code>${operation.grant}</code>.`
+                : operation.isForPeople
+                  ? "For people who are signed in, not for keys."
+                  : "Any key and every person may call it."
           }
         </p>
       </div>
@@ -121,7 +123,7 @@ function Try({ operation, call, values, setValues, body, setBody }) {
   const missing = operation.parameters
     .filter((each) => each.required && !values[each.name])
     .map((each) => each.name);
-  const isOff = !operation.isPublic && !key.value;
+  const isOff = !operation.isPublic && !identity();
   const send = sendAction(call, setBusy, setAnswer);
   return html`
     <${Card} title="Try it">
@@ -167,7 +169,7 @@ function SendRow({ busy, isOff, missing }) {
       <span class="soft">
         ${
           isOff
-            ? "Sign in with a key to send it."
+            ? "Sign in to send it."
             : missing.length > 0
               ? `Still needed: ${missing.join(", ")}`
               : ""

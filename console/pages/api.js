@@ -1,11 +1,11 @@
-// The API: each operation with its fields and examples, and a form that calls it with the key.
+// The API: each operation with its fields and examples, and a form that calls it.
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { operationsOf } from "../core/description.js";
 import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { local } from "../core/service.js";
-import { key, subaccount } from "../core/session.js";
+import { identity, subaccount } from "../core/session.js";
 import { Button, SearchField } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { useNarrow } from "../parts/list.js";
@@ -29,7 +29,7 @@ export default function Api() {
         back=${!hasList && ["All operations", href(["api"], { q: route.value.query.q ?? "" })]}
         about="Every operation, with examples. Requests that you send here are real."
       >
-        ${!key.value && html`<${Button} href=${href(["overview"])} icon="key">Sign in<//>`}
+        ${!identity() && html`<${Button} href=${href(["overview"])} icon="key">Sign in<//>`}
         <${Button}
           href="../docs/postman.json"
           download="postfinch.postman_collection.json"

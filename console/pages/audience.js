@@ -1,7 +1,7 @@
 // Audience: the recipient lists, and the addresses that get no mail.
 import { html, useState } from "../vendor/preact.js";
 import { go, route } from "../core/router.js";
-import { may } from "../core/service.js";
+import { may, who } from "../core/service.js";
 import { subaccount } from "../core/session.js";
 import { Tabs, TabPanel } from "../parts/controls.js";
 import { Empty } from "../parts/feedback.js";
@@ -28,8 +28,8 @@ export default function Audience() {
     return html`
       <div class="page">
         <${PageHead} title="Audience" />
-        <${Empty} icon="key" title="This key may not see the audience">
-          A key needs the grant for recipient lists or for suppression lists.
+        <${Empty} icon="key" title="${who()} may not see the audience">
+          It takes the grant for recipient lists or for suppression lists.
         <//>
       </div>
     `;

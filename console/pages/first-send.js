@@ -1,7 +1,9 @@
-// How to send, ready to paste, in the ways that the key may use.
+// How to send, ready to paste, in the ways that the key or person may use. In a key's view the key
+// is in the examples; a person is signed in without one.
 import { html, useState } from "../vendor/preact.js";
 import { base } from "../core/api.js";
 import { exampleOf, LANGUAGES } from "../core/examples.js";
+import { href } from "../core/router.js";
 import { local, may, outgoing } from "../core/service.js";
 import { key, subaccount } from "../core/session.js";
 import { TabPanel, Tabs } from "../parts/controls.js";
@@ -23,7 +25,7 @@ function ways(sender) {
     path: "api/v1/transmissions",
     headers: id ? { "X-SVC-SUBACCOUNT": id } : {},
     body: { ...MESSAGE, content: { ...MESSAGE.content, from: sender } },
-    key: key.value,
+    key: key.value || undefined,
   };
   const byApi = LANGUAGES.map(([language, name]) => [language, name, exampleOf(language, call)]);
   return [
@@ -34,19 +36,32 @@ function ways(sender) {
 
 function smtpExample(sender, id) {
   const host = new URL(base).hostname;
+  const password = key.value || "$API_KEY";
   const user = `SMTP_Injection${id && `:X-SVC-SUBACCOUNT=${id}`}`;
   return [
     `Host      ${host}`,
     `Port      ${local.value ? "2525, or the SMTP port that make run printed" : "587"}`,
     "Security  STARTTLS",
     `User      ${user}`,
-    `Password  ${key.value}`,
+    `Password  ${key.value || "the API key"}`,
     "",
     `swaks --server ${host}:${local.value ? 2525 : 587} --tls \\`,
-    `  --auth-user '${user}' --auth-password '${key.value}' \\`,
+    `  --auth-user '${user}' --auth-password ${key.value ? `'${password}'` : `"${password}"`} \\`,
     `  --from ${sender} --to you@example.com \\`,
     "  --header 'Subject: Hello' --body 'It works.'",
   ].join("\n");
+}
+
+function KeyNeeded() {
+  return html`
+    <p class="soft">
+      Programs send with an API key: set <code>API_KEY</code> in your shell first.
+      ${
+        may("api_keys/manage") &&
+        html` <a href=${href(["settings", "keys"])}>Make one under Settings.</a>`
+      }
+    </p>
+  `;
 }
 
 /** With `waits` the page that it is on fills when the first message arrives. */
@@ -73,6 +88,7 @@ export default function FirstSend({ title = "Send the first message", waits }) {
           <p class="soft">
             Paste ${all.length > 1 ? "one of these" : "this"}. ${effects.join(" ")}
           </p>
+          ${!key.value && html`<${KeyNeeded} />`}
           <${Tabs}
             label="Ways to send"
             tabs=${all.map(([id, label]) => [id, label])}

@@ -5,7 +5,7 @@ import { eventDetail, eventType } from "../core/events.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { may } from "../core/service.js";
+import { may, who } from "../core/service.js";
 import { Button, Icon, Time } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Recipient } from "./mailbox-recipient.js";
@@ -21,8 +21,8 @@ export function Timeline({ message }) {
         may(GRANT)
           ? html`<${Events} message=${message} />`
           : html`
-            <${Empty} level=${3} icon="key" title="This key may not see events">
-              It lacks the grant <code>${GRANT}</code>.
+            <${Empty} level=${3} icon="key" title="${who()} may not see events">
+              It takes the grant <code>${GRANT}</code>.
             <//>
           `
       }

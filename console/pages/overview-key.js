@@ -1,8 +1,9 @@
-// The overview of a key that may read nothing of the last day: what it may do, and how.
+// The overview of a key or person who may read nothing of the last day: what they may do, and how.
 import { html } from "../vendor/preact.js";
 import { label } from "../core/format.js";
 import { href } from "../core/router.js";
-import { grants, may } from "../core/service.js";
+import { grants, may, who } from "../core/service.js";
+import { person } from "../core/session.js";
 import { Button } from "../parts/controls.js";
 import { Empty } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
@@ -25,11 +26,13 @@ export default function KeyOverview() {
       <${PageHead}
         title="Overview"
         about=${
-          "What this key may do. It may not read figures or events: " +
-          "that takes a key with other grants."
+          person.value
+            ? "What your role may do. Figures and events take other grants."
+            : "What this key may do. It may not read figures or events: " +
+              "that takes a key with other grants."
         }
       />
-      <${Card} title="This key may" flush><${Abilities} /><//>
+      <${Card} title="${who()} may" flush><${Abilities} /><//>
       ${may(SENDING) && html`<${FirstSend} title="How to send" />`}
     </div>
   `;
@@ -38,7 +41,7 @@ export default function KeyOverview() {
 function Abilities() {
   const all = [...grants.value].sort();
   if (!all.length)
-    return html`<${Empty} level=${3} icon="key" title="Nothing">This key has no grants.<//>`;
+    return html`<${Empty} level=${3} icon="key" title="Nothing">There are no grants.<//>`;
   return html`
     <ul class="items" aria-label="Grants">
       ${all.map((grant) => {

@@ -1,8 +1,10 @@
 // The pages, in the order of the navigation. A page is a module whose default export is a
 // component; it is loaded when it is first opened. PAGES: `id` is the first part of the address,
-// `key` the letter after `g`, `grant` what the key needs for it (one of several is enough), `local`
-// that only a local service has it.
+// `key` the letter after `g`, `grant` what is needed for it (one of several is enough), `local`
+// that only a local service has it, `person` that it is for people and not for keys, `hidden` that
+// the navigation leaves it out.
 import { local, may } from "../core/service.js";
+import { person } from "../core/session.js";
 
 export const PAGES = [
   {
@@ -119,10 +121,19 @@ export const PAGES = [
     local: true,
     load: () => import("./inspector.js"),
   },
+  {
+    id: "profile",
+    label: "Your profile",
+    icon: "user",
+    person: true,
+    hidden: true,
+    load: () => import("./profile.js"),
+  },
 ];
 
 /** What a key needs to send: one of them is enough. */
 export const SENDING = ["transmissions/modify", "smtp/inject"];
 
-/** Whether this service has the page, and the key may see it. */
-export const mayOpen = (page) => (!page.local || local.value) && may(page.grant);
+/** Whether this service has the page, and the key or person may see it. */
+export const mayOpen = (page) =>
+  (!page.local || local.value) && (!page.person || person.value) && may(page.grant);

@@ -5,7 +5,7 @@ import { exactTime, number, plural, share } from "../core/format.js";
 import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
-import { local, may } from "../core/service.js";
+import { local, may, who } from "../core/service.js";
 import { Badge, Button, Copyable } from "../parts/controls.js";
 import { BadRows, Progress } from "../parts/csv.js";
 import { CurlButton } from "../parts/code.js";
@@ -243,8 +243,8 @@ function Links({ activity }) {
 function NotSeen() {
   return html`
     <${Notice} icon="key">
-      This key may not see what becomes of it. That takes the grant <code>message_events/view</code>
-      , or <code>transmissions/view</code> for its state.
+      ${who()} may not see what becomes of it. That takes the grant
+      <code>message_events/view</code>, or <code>transmissions/view</code> for its state.
     <//>
   `;
 }

@@ -6,7 +6,7 @@ import { actingFor, exampleOf, LANGUAGES } from "../core/examples.js";
 import { plural } from "../core/format.js";
 import { badRows } from "../core/recipients.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { may } from "../core/service.js";
+import { may, who } from "../core/service.js";
 import { Button, TabPanel, Tabs } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -45,8 +45,8 @@ function Reader() {
   return html`
     <div class="page">
       <${PageHead} title="Send" />
-      <${Empty} icon="key" title="This key may not send" actions=${activity}>
-        A key with the grant "Transmissions: Read/Write" may.
+      <${Empty} icon="key" title="${who()} may not send" actions=${activity}>
+        It takes the grant "Transmissions: Read/Write".
         ${activity && " An event leads to its transmission."}
       <//>
     </div>

@@ -2,8 +2,8 @@
 // seeding.
 import { html } from "../vendor/preact.js";
 import { go, route } from "../core/router.js";
-import { may, ownSubaccount } from "../core/service.js";
-import { subaccount } from "../core/session.js";
+import { may, ownSubaccount, who } from "../core/service.js";
+import { person, subaccount } from "../core/session.js";
 import { Tabs, TabPanel } from "../parts/controls.js";
 import { Empty, Notice } from "../parts/feedback.js";
 import { PageHead } from "../parts/page.js";
@@ -35,7 +35,8 @@ export default function Settings() {
         !may(wanted[3]) &&
         html`
           <${Notice} icon="key">
-            This key may not see ${wanted[1]}: it lacks the grant <code>${wanted[3]}</code>.
+            ${who()} may not see ${wanted[1]}: ${person.value ? "your role" : "it"} lacks the grant
+            ${" "}<code>${wanted[3]}</code>.
           <//>
         `
       }
@@ -51,12 +52,11 @@ export default function Settings() {
             <${TabPanel} current=${current}><${View} /><//>
           `
           : html`
-            <${Empty} icon="key" title="This key may not see any settings">
+            <${Empty} icon="key" title="${who()} may not see any settings">
               ${
                 ownSubaccount.value
-                  ? "It belongs to a subaccount. The account's own settings are for keys " +
-                    "of the account."
-                  : "A key with the grants for it can be made by someone who manages API keys."
+                  ? `${who()} may see a subaccount only. These are settings of the account.`
+                  : "An administrator can give the grants for it."
               }
             <//>
           `

@@ -3,6 +3,7 @@ import { html } from "../vendor/preact.js";
 import { withImages } from "../core/inline-images.js";
 import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
+import { who } from "../core/service.js";
 import { Icon, Tabs, TabPanel } from "../parts/controls.js";
 import { Empty, Notice, SkeletonRows } from "../parts/feedback.js";
 import { MailStage, PreviewFrame } from "../parts/mail-stage.js";
@@ -28,7 +29,7 @@ export function Preview({ judged, onJump, images, children }) {
       ${
         !able
           ? html`
-            <${Empty} icon="key" title="This key may not preview">
+            <${Empty} icon="key" title="${who()} may not preview">
               The grant for it is "Templates: preview".
             <//>
           `

@@ -5,7 +5,7 @@ import { ErrorBox } from "./feedback.js";
 
 /**
  * A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown
- * until something is changed.
+ * until something is changed. A `plain` one is no form: what it holds may have some.
  */
 export function Dialog({
   title,
@@ -15,6 +15,7 @@ export function Dialog({
   danger,
   disabled,
   wide,
+  plain,
   children,
   foot,
 }) {
@@ -36,11 +37,12 @@ export function Dialog({
         if (event.target === element.current) element.current.close();
       }}
     >
-      <form
-        onSubmit=${send}
+      <${plain ? "div" : "form"}
+        class="dialog"
+        onSubmit=${plain ? undefined : send}
         onInput=${() => setError(null)}
         onChange=${() => setError(null)}
-        novalidate
+        novalidate=${plain ? undefined : true}
       >
         <${Head} title=${title} element=${element} />
         <div class="dialog-body" tabindex="-1">
@@ -60,7 +62,7 @@ export function Dialog({
               />
             `)
         }
-      </form>
+      <//>
     </dialog>
   `;
 }

@@ -2,16 +2,18 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { searches } from "../core/find.js";
 import { destinations, useKeys } from "../core/keys.js";
+import { leave } from "../core/people.js";
 import { go, href, route } from "../core/router.js";
 import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
-import { signOut, subaccount, theme } from "../core/session.js";
+import { person, subaccount, theme } from "../core/session.js";
 import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
 import { Dialog, Questions } from "./dialog.js";
-import { Toasts } from "./feedback.js";
+import { attempt, Toasts } from "./feedback.js";
 import { Lazy } from "./lazy.js";
 import { OutgoingBar } from "./outgoing.js";
 import { Palette } from "./palette.js";
+import { PersonMenu } from "./person-menu.js";
 import { Ungranted } from "./ungranted.js";
 
 const THEMES = [
@@ -29,7 +31,10 @@ const SHORTCUTS = [
   ["Close", ["Esc"]],
 ];
 
-/** The pages that this service and this key have. */
+const listed = (all) => all.filter((page) => !page.hidden);
+const signOut = () => attempt(leave);
+
+/** The pages that this service has for this key or person. */
 const pages = () => PAGES.filter(mayOpen);
 
 export function Shell() {
@@ -118,7 +123,7 @@ function Sidebar({ menu, available, current, setMenu, next, setHelp, setPalette 
       <button type="button" class="find" onClick=${() => setPalette(true)}>
         <${Icon} name="search" />Find<kbd>Ctrl K</kbd>
       </button>
-      <${Navigation} available=${available} current=${current} setMenu=${setMenu} />
+      <${Navigation} available=${listed(available)} current=${current} setMenu=${setMenu} />
       <${SideFoot} next=${next} setHelp=${setHelp} />
     </aside>
   `;
@@ -144,9 +149,10 @@ function SideFoot({ next, setHelp }) {
           />
         `
       }
+      ${person.value && html`<${PersonMenu} signOut=${signOut} />`}
       <div class="row">
         <span class="clip soft" title=${account.value?.company_name}>
-          ${account.value?.company_name ?? "Signed in"}
+          ${account.value?.company_name ?? person.value?.account?.company_name ?? "Signed in"}
         </span>
         <span class="row">
           <${IconButton}
@@ -163,7 +169,17 @@ function SideFoot({ next, setHelp }) {
             label="Keyboard shortcuts"
             onClick=${() => setHelp(true)}
           />
-          <${IconButton} icon="log-out" kind="ghost small" label="Sign out" onClick=${signOut} />
+          ${
+            !person.value &&
+            html`
+              <${IconButton}
+                icon="log-out"
+                kind="ghost small"
+                label="Sign out"
+                onClick=${signOut}
+              />
+            `
+          }
         </span>
       </div>
     </div>
@@ -262,6 +278,13 @@ function Page({ page }) {
 
 function Missing() {
   const page = PAGES.find((each) => each.id === route.value.path[0] && !each.local);
+  if (page?.person)
+    return html`
+      <div class="page">
+        <h1>${page.label}</h1>
+        <p class="soft">An API key has none. Sign in as a person to see yours.</p>
+      </div>
+    `;
   if (page)
     return html`
       <div class="page">
@@ -273,8 +296,8 @@ function Missing() {
     <div class="page">
       <h1>This page is not here</h1>
       <p class="soft">
-        The address names no page of this service that your key may open. The navigation lists those
-        that there are.
+        The address names no page of this service that you may open. The navigation lists those that
+        there are.
       </p>
     </div>
   `;

@@ -47,7 +47,7 @@ _READY = """\
 
 Postfinch is ready.
 {warning}
-  Console   {url}/console/#key={fragment}
+  Console   {url}/console/#local={fragment}
   API       {url}/api/v1
   API key   {key}
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)

@@ -1,11 +1,13 @@
 """Read and write the configuration file of production on one machine (TOML).
 
 It has the names of the settings in lower case, each with a text, a number or ``true``/``false``.
+A setting that is a list in JSON may be an array of tables here (``[[oidc_providers]]``).
 ``POSTFINCH_CONFIG`` names the file; a variable of the environment wins over the same name in it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -24,6 +26,7 @@ AWS_NAMES = frozenset(
     {"aws_access_key_id", "aws_secret_access_key", "aws_session_token", "aws_region"}
 )
 NAMES = frozenset(each.name for cls in (Settings, MachineSettings) for each in fields(cls))
+_LISTS = frozenset({"oidc_providers"})
 _VARIABLES = frozenset(name.upper() for name in NAMES | AWS_NAMES)
 
 
@@ -82,4 +85,9 @@ def _text(path: Path, name: str, value: object) -> str:
         return str(value).lower()
     if isinstance(value, str | int | float):
         return str(value)
+    if isinstance(value, list) and name in _LISTS:
+        try:
+            return json.dumps(value)
+        except TypeError:  # a date of TOML
+            raise ConfigError(f"{path}: {name} has a value that JSON does not have") from None
     raise ConfigError(f"{path}: {name} must be a text, a number, true or false")

@@ -229,7 +229,7 @@ def test_orphans_do_not_stay_as_zombies(container: Container) -> None:
 
 def test_it_logs_to_stdout_and_nothing_about_health_checks(container: Container) -> None:
     log = container.engine.logs("service")
-    assert f"{container.url}/console/#key={KEY}" in log
+    assert f"{container.url}/console/#local={KEY}" in log
     assert '"message":"relay listening"' in log
     container.wait_until_healthy()
     assert container.engine.logs("service") == log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -14,10 +15,12 @@ from tests.unit.core.gateway_events import event
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A status, and the body parsed."""
+    """A status, the body parsed, the headers and the values of ``Set-Cookie``."""
 
     status: int
     body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: Sequence[str] = ()
 
     @property
     def results(self) -> Any:
@@ -75,7 +78,12 @@ class Client:
         text = response["body"]
         if response["isBase64Encoded"]:
             text = base64.b64decode(text).decode()
-        return Response(response["statusCode"], json.loads(text) if text else None)
+        return Response(
+            response["statusCode"],
+            json.loads(text) if text else None,
+            response["headers"],
+            response["multiValueHeaders"].get("Set-Cookie", []),
+        )
 
     def get(self, target: str) -> Response:
         return self.call("GET", target)

@@ -26,17 +26,17 @@ from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
+from chalicelib.users.store import sessions, users
 from chalicelib.webhooks.credentials import Credentials, seal
 from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.store import batches
 from chalicelib.webhooks.store import webhooks as webhooks
 from tests.unit.calling import Client
-from tests.unit.people import transmission
+from tests.unit.people import make_user, sign_in, transmission
 
 #: A target that is refused before anything is posted
 UNREACHABLE = "https://127.0.0.1/"
 
-#: What decides whose things a route reaches: the scope of the request, the account or the key
 #: The end of the day that reports about domains are of, and days around it
 _DAY = int(time.time()) // 86_400 * 86_400 - 1
 _DAYS = "?" + "&".join(
@@ -44,17 +44,23 @@ _DAYS = "?" + "&".join(
     for name, days in (("from", -5), ("to", 2))
 )
 
-Reach = Literal["scope", "account", "key"]
+#: What decides whose things a route reaches: the scope of the request, the account, the part of it
+#: that the key or user is confined to, or the user who is signed in
+Reach = Literal["scope", "account", "key", "user"]
 
 
 @dataclass(slots=True)
 class Owner:
-    """The primary account or a subaccount. Its ids hold ``tag``, its contents ``mark`` as well."""
+    """The primary account or a subaccount. Its ids hold ``tag``, its contents ``mark`` as well.
+
+    ``browser`` is that of a user of the owner's, for the routes that no key may call.
+    """
 
     account: int
     subaccount: int | None
     tag: str
     client: Client
+    browser: Client | None = None
     things: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -68,6 +74,8 @@ class Case:
     """How a route is called. ``names`` says which thing a parameter of the path is, if not its own;
     the braces of ``query`` are things.
 
+    ``is_unaimed``: the route is about the session of the request alone, and is not called.
+    ``names_company``: the response has the name of the company, which is its account's mark.
     ``always_refused``: a body aimed at another owner is refused, although the path names none.
     ``primary_only``: subaccounts have no such thing. ``own_by_name``: the path names a thing that
     every owner may have, and the caller comes to its own. ``kind`` says under which path owners see
@@ -77,6 +85,8 @@ class Case:
     body: Json | Callable[[Owner], Json] | None = None
     reach: Reach = "scope"
     names: dict[str, str] = field(default_factory=dict)
+    is_unaimed: bool = False
+    names_company: bool = False
     always_refused: bool = False
     primary_only: bool = False
     own_by_name: bool = False
@@ -251,6 +261,39 @@ def _seeded_campaign(owner: Owner) -> None:
     seeding.add(owner.account, campaign, 1, 5, clock.now_ms())
 
 
+def _user(owner: Owner) -> None:
+    """Store a user and an invited one, and begin a session of the first."""
+    for thing, status in (("user_id", "active"), ("invited", "invited")):
+        user = make_user(
+            owner.account,
+            f"{thing}-{owner.tag}@acme.example",
+            "reporting",
+            name=owner.mark,
+            status=status,
+            subaccount_id=owner.subaccount,
+        )
+        owner.things[thing] = user.id
+        if status == "active":
+            sign_in(user)
+            owner.things["session"] = sessions.of_user(user)[0].id
+
+
+def _own_session(owner: Owner) -> None:
+    """Begin another session of the user who has the owner's browser."""
+    if owner.browser:
+        user_id = str(owner.browser.headers["Cookie"]).split(".")[1]
+        user = users.get(user_id)
+        assert user
+        (first,) = sessions.of_user(user)
+        sign_in(user)
+        (second,) = {each.id for each in sessions.of_user(user)} - {first.id}
+        owner.things["own_session"] = second
+
+
+def _new_user(owner: Owner) -> Json:
+    return {"email": f"new-{owner.tag}@acme.example", "role": "reporting", "name": "new"}
+
+
 SEEDS = [
     _key,
     _template,
@@ -264,9 +307,14 @@ SEEDS = [
     _ab_tests,
     _event,
     _webhook,
+    _counts,
+    _seeded_campaign,
+    _user,
+    _own_session,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
+_INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
@@ -284,12 +332,12 @@ _REPORTS = {
     "count_clicked": "/link-name",
     "count_delivered": "/attempt",
 }
-_SINCE = "?from=2020-01-01T00:00"
+_SINCE = f"?from={datetime.fromtimestamp(_DAY, UTC):%Y-%m-%d}T00:00"
 
 CASES: dict[tuple[str, str], Case] = {
-    ("GET", "/api/v1/metrics"): Case(reach="account"),
+    ("GET", "/api/v1/metrics"): Case(reach="key"),
     **{
-        ("GET", f"/api/v1/metrics/{name}"): Case(reach="account", query=_SINCE)
+        ("GET", f"/api/v1/metrics/{name}"): Case(reach="key", query=_SINCE)
         for name in _VALUES.split()
     },
     **{
@@ -304,6 +352,25 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/usage"): Case(reach="account"),
     ("GET", "/api/v1/counts"): Case(),
     ("GET", "/api/v1/delivery-queue"): Case(reach="account"),
+    ("GET", "/api/v1/users"): Case(reach="account"),
+    ("POST", "/api/v1/users"): Case(_new_user, reach="account"),
+    ("GET", "/api/v1/users/{user_id}"): Case(reach="account"),
+    ("PUT", "/api/v1/users/{user_id}"): Case({"name": "new"}, reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}"): Case(reach="account", names=_INVITED),
+    ("POST", "/api/v1/users/{user_id}/invitation"): Case(reach="account", names=_INVITED),
+    ("DELETE", "/api/v1/users/{user_id}/second-factor"): Case(reach="account"),
+    ("GET", "/api/v1/users/{user_id}/sessions"): Case(reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}/sessions"): Case(reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}/sessions/{session_id}"): Case(
+        reach="account", names={"session_id": "session"}
+    ),
+    ("GET", "/api/v1/me"): Case(reach="user", names_company=True),
+    ("PUT", "/api/v1/me"): Case({"name": "new"}, reach="user", names_company=True),
+    ("GET", "/api/v1/sessions"): Case(reach="user"),
+    ("DELETE", "/api/v1/sessions/{session_id}"): Case(
+        reach="user", names={"session_id": "own_session"}
+    ),
+    ("POST", "/api/v1/sign-out"): Case(is_unaimed=True),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
     ("GET", "/api/v1/audit-log"): Case(),

@@ -13,12 +13,13 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.core import clock, config_cache
+from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table
+from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
 from chalicelib.users.model import User, digest, draw_secret
 
@@ -74,8 +75,19 @@ def key_of(user_id: str, session_id: str) -> Key:
     return (f"user#{user_id}", f"session#{session_id}")
 
 
-def begin(user: User, *, method: str, second_factor: bool, ip: str, agent: str) -> tuple[str, str]:
-    """Store a new session; return its secret and its id. An earlier secret is never taken over."""
+def begin(
+    user: User,
+    *,
+    method: str,
+    second_factor: bool,
+    ip: str,
+    agent: str,
+    lines: Sequence[Write] = (),
+) -> tuple[str, str]:
+    """Store a new session; return its secret and its id. An earlier secret is never taken over.
+
+    ``lines`` are those of the audit log, in the same transaction.
+    """
     secret, now = draw_secret(), clock.now()
     session = Session(
         id=digest(secret),
@@ -89,39 +101,45 @@ def begin(user: User, *, method: str, second_factor: bool, ip: str, agent: str) 
         ip=ip,
         agent=agent[:_MOST_AGENT],
     )
-    _sessions.put(_to_item(session))
+    audit.commit(dynamo.put(_sessions, _to_item(session)), lines)
     return secret, session.id
 
 
 def of_user(user: User) -> list[Session]:
     """Return the valid sessions of a user, the last used first."""
-    key = "#pk = :pk AND begins_with(#sk, :prefix)"
-    values = {"pk": f"user#{user.id}", "prefix": "session#"}
-    sessions = [from_item(item) for item in _sessions.query_all(key, values, consistent=True)]
-    now = clock.now()
+    sessions, now = [from_item(item) for item in _of_user(user.id)], clock.now()
     valid = [session for session in sessions if session.is_valid(user, now)]
     return sorted(valid, key=lambda session: -session.used)
 
 
-def end(user_id: str, session_id: str) -> bool:
+def end(user_id: str, session_id: str, lines: Sequence[Write] = ()) -> bool:
     """End a session; return ``False`` if the user has no such one."""
     key = key_of(user_id, session_id)
     try:
-        return _sessions.delete(*key) is not None
+        audit.commit(dynamo.delete(_sessions, *key, condition="attribute_exists(#pk)"), lines)
+    except TransactionFailed:
+        return False
     finally:
         config_cache.forget(key)
+    return True
 
 
-def end_all(user: User, *, but: str = "") -> None:
-    """End all sessions of a user, but one."""
-    for session in of_user(user):
-        if session.id != but:
-            end(user.id, session.id)
+def erase(user_id: str) -> None:
+    """Remove all sessions of a user, also those that are void."""
+    keys = [(item["pk"], item["sk"]) for item in _of_user(user_id)]
+    _sessions.write_all([], delete=keys)
+    config_cache.forget(*keys)
 
 
 def show_second_factor(session: Session, stamp: str) -> None:
     """Note that the user of a session showed a second factor; the stamp is the user's present."""
     _change(session, "SET #second_factor = :yes, #stamp = :stamp", {"yes": True, "stamp": stamp})
+
+
+def restamp(session: Session, stamp: str, *, second_factor: bool) -> None:
+    """Let one session outlive a new stamp of its user; note whether it shows a second factor."""
+    values = {"stamp": stamp, "shows": second_factor}
+    _change(session, "SET #second_factor = :shows, #stamp = :stamp", values)
 
 
 def keep_alive(session: Session) -> None:
@@ -141,6 +159,12 @@ def from_item(item: SessionItem) -> Session:
     """Return the session that an item of the table holds."""
     fields: dict[str, Any] = {k: v for k, v in item.items() if k not in ("pk", "sk")}
     return replace(Session(**fields), expires=int(item["expires"]))
+
+
+def _of_user(user_id: str) -> Iterator[SessionItem]:
+    key = "#pk = :pk AND begins_with(#sk, :prefix)"
+    values = {"pk": f"user#{user_id}", "prefix": "session#"}
+    return _sessions.query_all(key, values, consistent=True)
 
 
 def _change(session: Session, expression: str, values: dict[str, Any]) -> None:

@@ -4,7 +4,9 @@ Access patterns of ``config``:
 
 - one user, by id → ``user#<id>`` / ``user`` (with a session it is cached for
   ``KEY_CACHE_SECONDS``)
-- the user of an address → ``email#<address in lower case>`` / ``user``
+- the user of an address → ``email#<address in its one spelling>`` / ``user``
+- the user of a subject of single sign-on →
+  ``identity#<provider>#<SHA-256 of the subject>`` / ``user``
 - the users of an account, by time → ``account#<account>/users`` / ``<ms, 13 digits>#<id>``
   [by_owner]
 - how many active administrators an account has → ``account#<account>/administrators`` / ``count``
@@ -12,17 +14,24 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core import addresses, audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Attributes, Keyed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import (
+    Attributes,
+    ConditionFailed,
+    Keyed,
+    Table,
+    TransactionFailed,
+    Write,
+)
 from chalicelib.core.errors import conflict
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
-from chalicelib.users.model import MailedLink, Passkey, User, shown_fields
+from chalicelib.users.model import MailedLink, Passkey, User, digest, shown_fields
 
 RESOURCE = "users"
 
@@ -67,6 +76,12 @@ class AddressItem(Keyed):
     user_id: str
 
 
+class IdentityItem(Keyed):
+    """The user who signs in as a subject of a provider; the user names the subject, too."""
+
+    user_id: str
+
+
 class AdministratorsItem(Keyed):
     """How many active administrators an account has."""
 
@@ -75,13 +90,21 @@ class AdministratorsItem(Keyed):
 
 _users: Table[UserItem] = Table("config")
 _addresses: Table[AddressItem] = Table("config")
+_identities: Table[IdentityItem] = Table("config")
 _administrators: Table[AdministratorsItem] = Table("config")
+#: The id of no user
+_NOBODY = "nobody"
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
 
 
 def key_of(user_id: str) -> Key:
     """Return the key of a user."""
     return (f"user#{user_id}", "user")
+
+
+def administrators_key(account_id: int) -> Key:
+    """Return the key of the number of an account's active administrators."""
+    return (account_partition(account_id, "administrators"), "count")
 
 
 def get(user_id: str) -> User | None:
@@ -99,15 +122,42 @@ def find(scope: Scope, user_id: str) -> User | None:
 
 
 def by_address(email: str) -> User | None:
-    """Return the user with an address, in any case of its letters."""
-    taken = _addresses.get(*_address_key(email))
-    return get(taken["user_id"]) if taken else None
+    """Return the user with an address, in any case of its letters.
+
+    It costs two requests for every address, so that no time tells which one has a user.
+    """
+    address = _addresses.get(*_address_key(email))
+    return get(address["user_id"] if address else _NOBODY)
+
+
+def labels(ids: Iterable[str]) -> dict[str, str]:
+    """Return what each user is called in the audit log: its address, or a pseudonym if erased."""
+    names = list(dict.fromkeys(ids))
+    emails = {item["id"]: item["email"] for item in _users.get_all(map(key_of, names))}
+    return {name: emails.get(name) or pseudonym(name) for name in names}
+
+
+def pseudonym(user_id: str) -> str:
+    """Return what an erased user is called."""
+    return f"user {user_id[:8]}"
+
+
+def by_identity(provider_id: str, subject: str) -> User | None:
+    """Return the user who signs in as a subject of a provider."""
+    identity = _identities.get(*_identity_key(provider_id, subject))
+    user = get(identity["user_id"]) if identity else None
+    return user if user and user.identities.get(provider_id) == subject else None
 
 
 def in_scope(scope: Scope) -> list[User]:
     """Return the users of an account, or those tied to the subaccount in scope, oldest first."""
     users = [from_item(item) for item in owned_items(_users, scope.account_id, RESOURCE)]
     return [user for user in users if scope.owner in (None, user.subaccount_id)]
+
+
+def count(account_id: int) -> int:
+    """Return how many users an account has."""
+    return sum(1 for _ in owned_items(_users, account_id, RESOURCE))
 
 
 def create(user: User) -> bool:
@@ -121,6 +171,7 @@ def create(user: User) -> bool:
             dynamo.put(_users, _to_item(user), condition=new),
             dynamo.put(_addresses, address, condition=new),
             *_counted(user.account_id, 0, int(user.is_administrator)),
+            *_identified(user.id, {}, user.identities),
             *line(None, user),
         ]
     )
@@ -142,12 +193,28 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         counted = _counted(
             before.account_id, int(before.is_administrator), int(after.is_administrator)
         )
-        _transact([record, *counted, *([] if silent else line(before, after))], bool(counted))
+        identified = _identified(before.id, before.identities, after.identities)
+        lines = [] if silent else line(before, after)
+        _transact([record, *counted, *identified, *lines], bool(counted))
 
     try:
         return dynamo.update_record(lambda: get(user_id), edit, write)
     finally:
         config_cache.forget(key_of(user_id))
+
+
+def mark_sign_in(user_id: str, now: float) -> User | None:
+    """Note the time of a user's last sign-in; return the user, or ``None`` if it is gone."""
+    key, expression = key_of(user_id), "SET #last_sign_in = :now"
+    try:
+        item = _users.update(
+            *key, expression, values={"now": now}, condition="attribute_exists(#pk)"
+        )
+    except ConditionFailed:
+        return None
+    finally:
+        config_cache.forget(key)
+    return from_item(item)
 
 
 def delete(user: User, lines: Sequence[Write]) -> bool:
@@ -164,7 +231,8 @@ def delete(user: User, lines: Sequence[Write]) -> bool:
         counted = _counted(before.account_id, int(before.is_administrator), 0)
         record = dynamo.delete(_users, *key_of(before.id), **unchanged)
         address = dynamo.delete(_addresses, *_address_key(before.email))
-        _transact([record, *counted, address, *lines], bool(counted))
+        identified = _identified(before.id, before.identities, {})
+        _transact([record, *counted, address, *identified, *lines], bool(counted))
         return True
 
     try:
@@ -213,7 +281,24 @@ def _to_item(user: User) -> UserItem:
 
 
 def _address_key(email: str) -> Key:
-    return (f"email#{email.lower()}", "user")
+    # What is no address belongs to nobody
+    spelling = addresses.spelling(email) if addresses.is_address(email) else ""
+    return (f"email#{spelling}", "user")
+
+
+def _identity_key(provider_id: str, subject: str) -> Key:
+    return (f"identity#{provider_id}#{digest(subject)}", "user")
+
+
+def _identified(user_id: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[Write]:
+    """Return the actions that find a user by the subjects that it has now, and only by these."""
+    former, present = before.items() - after.items(), after.items() - before.items()
+    removals = [dynamo.delete(_identities, *_identity_key(*each)) for each in sorted(former)]
+    items: list[IdentityItem] = [
+        {"pk": pk, "sk": sk, "user_id": user_id}
+        for pk, sk in (_identity_key(*each) for each in sorted(present))
+    ]
+    return [*removals, *(dynamo.put(_identities, item) for item in items)]
 
 
 def _counted(account_id: int, before: int, after: int) -> list[Write]:
@@ -223,8 +308,7 @@ def _counted(account_id: int, before: int, after: int) -> list[Write]:
     return [
         dynamo.update(
             _administrators,
-            account_partition(account_id, "administrators"),
-            "count",
+            *administrators_key(account_id),
             "ADD #count :step",
             values={"step": after - before} | ({"one": 1} if after < before else {}),
             condition="#count > :one" if after < before else "",

@@ -9,7 +9,7 @@ There is
 - ``GET /``, which leads to the console
 - ``/local``: what only a local runtime has, such as the mailbox and the local DNS
 
-The paths under ``/local`` need no key.
+The paths under ``/local`` need no key, but for signing in.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
+from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
@@ -131,6 +132,7 @@ def local_endpoints(
             *description_endpoint.routes(),
             *MetricsEndpoint(requests, mailbox).routes(),
             *DnsEndpoint(LocalZone(data_dir / "dns"), ServiceRecords()).routes(),
+            *SignInEndpoint(os.environ.get("API_KEY", "")).routes(),
         ]
     )
 

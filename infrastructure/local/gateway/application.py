@@ -17,7 +17,7 @@ import functools
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from socket import socket
@@ -191,8 +191,9 @@ class Gateway:
 
 
 def _caller(scope: Scope) -> str:
-    """Return the key that a request shows, which tells whose it is."""
-    return dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+    """Return the key or the cookies that a request shows, which tell whose it is."""
+    headers = dict(scope["headers"])
+    return (headers.get(b"authorization") or headers.get(b"cookie", b"")).decode("latin-1")
 
 
 def _for_this_machine(handler: AsgiCallable, access: LocalAccess) -> AsgiCallable:
@@ -287,10 +288,20 @@ def _as_text(content: bytes) -> tuple[str | None, bool]:
         return base64.b64encode(content).decode(), True
 
 
+def _header_lines(response: Mapping[str, Any]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the header lines of a response as API Gateway makes them of its two mappings."""
+    several = response.get("multiValueHeaders") or {}
+    for name, value in response["headers"].items():
+        if name not in several:
+            yield name.lower().encode(), value.encode("latin-1")
+    for name, values in several.items():
+        yield from ((name.lower().encode(), value.encode("latin-1")) for value in values)
+
+
 async def _write(response: Mapping[str, Any], method: str, send: Send, *, close: bool) -> None:
     body = response["body"]
     content = base64.b64decode(body) if response["isBase64Encoded"] else body.encode("utf-8")
-    headers = [(n.lower().encode(), v.encode("latin-1")) for n, v in response["headers"].items()]
+    headers = list(_header_lines(response))
     if response["statusCode"] not in _BODILESS:
         headers.append((b"content-length", str(len(content)).encode()))
     if close:

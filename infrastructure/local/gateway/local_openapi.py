@@ -22,9 +22,9 @@ from infrastructure.local.gateway.local_operations import OPERATIONS
 _TITLE = "Postfinch, local runtime"
 _ABOUT = (
     "What only a local runtime has: the mailbox of all mail that left, a live stream, the local "
-    "DNS, rules for failures, and a receiver of webhooks. No key is needed. Only this machine is "
-    "answered: the Host header must name it, and the request must not come from a web page of "
-    "another site (Origin, Sec-Fetch-Site); else the status is 403."
+    "DNS, rules for failures, and a receiver of webhooks. Only signing in needs a key. Only this "
+    "machine is answered: the Host header must name it, and the request must not come from a web "
+    "page of another site (Origin, Sec-Fetch-Site); else the status is 403."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -82,6 +82,7 @@ def _description(
 
 _REASONS = {
     400: "The request is malformed",
+    401: "The API key is not that of the local service",
     403: "The request does not come from this machine",
     404: "There is no such thing",
     409: "That is not possible now, or not with this message",

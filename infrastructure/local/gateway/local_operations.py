@@ -31,6 +31,7 @@ from infrastructure.local.gateway.mailbox_endpoint import (
 )
 from infrastructure.local.gateway.message_endpoint import ACTIONS, WAYS, MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
+from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import MOST_REQUESTS
 from infrastructure.local.gateway.webhooks_endpoint import ReceiverBody, WebhooksEndpoint
 from infrastructure.local.sink.failure_rules import STEPS
@@ -136,6 +137,13 @@ _DELETED = results(record(deleted=integer()))
 _UNREAD = obj("unread", unread=flag())
 _HTML = content("text/html", text(), about="A page in which nothing runs")
 _IMAGES = (query("images", one_of(["remote"]), "Load remote images"),)
+_KEY: dict[str, Any] = {
+    "name": "Authorization",
+    "in": "header",
+    "required": True,
+    "schema": text(),
+    "description": "The API key that `postfinch run` prints",
+}
 _FILTERS = (
     query("q", text(), "Search, such as `to:ann@inbox.test is:unread -tag:test spring`"),
     query("to", text(), "Whole recipient; `*` stands for any characters"),
@@ -239,6 +247,14 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     "GET /local/delivery/smarthost": (
         DeliveryEndpoint.check,
         Operation(results(nullable(_FINDING))),
+    ),
+    "POST /local/sign-in": (
+        SignInEndpoint.sign_in,
+        Operation(
+            results(record(csrf_token=text(about="What `X-CSRF-Token` must have with changes"))),
+            parameters=(_KEY,),
+            refusals=(401, 409),
+        ),
     ),
     "GET /local/failures": (FailuresEndpoint.list_rules, Operation(results(array(_RULE)))),
     "POST /local/failures": (

@@ -17,10 +17,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from chalicelib.core.client_networks import network_of
 from infrastructure.local.gateway.http_protocol import HttpProtocol
 from infrastructure.machine.edge.security_headers import security_headers
 from infrastructure.machine.edge.slow_readers import WriteWatch
-from relay.client_networks import network_of
 
 HEAD_SECONDS = 20.0
 BODY_SECONDS = 30.0

@@ -93,6 +93,7 @@ def test_a_line_says_who_changed_what_from_where() -> None:
 
 def test_filters_narrow_by_actor_resource_and_time() -> None:
     make_account()
+    make_user(email=USER.label, id=USER.id)
     client = make_key()
     with moving_clock(1_800_000_000.0) as now:
         for number, (actor, resource) in enumerate(
@@ -166,13 +167,31 @@ def test_the_last_change_of_a_resource_takes_one_request() -> None:
     make_account()
     client = make_key()
     for _ in range(5):
-        note("t1")
-    note("t2")
+        note("t1", actor=KEY)
+    note("t2", actor=KEY)
     client.get(PATH)
     with aws_requests() as requests:
         (line,) = client.get(f"{PATH}?resource=templates&resource_id=t1&per_page=1").results
     assert line["resource_id"] == "t1"
     assert [each.operation for each in requests] == ["Query"]
+
+
+@pytest.mark.cost
+def test_users_are_named_by_their_address_until_they_are_erased() -> None:
+    make_account()
+    client = make_key()
+    make_user(email=USER.label, id=USER.id, role="developer")
+    note("t1")
+    client.get(PATH)
+    with aws_requests() as requests:
+        (line,) = client.get(f"{PATH}?per_page=1").results
+    assert [each.operation for each in requests] == ["Query", "BatchGetItem"]
+    assert line["actor"]["label"] == USER.label
+    assert client.delete(f"/api/v1/users/{USER.id}").status == 204
+    erased, line = client.get(PATH).results
+    assert line["actor"] == {"type": "user", "id": "u1", "label": "user u1"}
+    assert erased["resource_id"] == "u1"
+    assert "acme.example" not in str([erased, line]).lower()
 
 
 def test_a_subaccount_sees_the_lines_about_itself_only() -> None:

@@ -13,7 +13,7 @@ from chalicelib.metrics.query_filters import SCHEMA
 from chalicelib.metrics.rollup import roll_up_pending
 from tests.unit.calling import Client, Response
 from tests.unit.metrics.examples import mail, record
-from tests.unit.people import make_account, make_key
+from tests.unit.people import make_account, make_key, make_user, sign_in
 
 #: 2026-11-19 12:00 UTC
 NOON = 1_795_089_600_000
@@ -376,6 +376,19 @@ def test_subaccount_0_is_the_primary_account(client: Client) -> None:
 
 
 @pytest.mark.spec("5-r6")
+def test_a_user_of_a_subaccount_gets_the_lists_of_its_mail_only(client: Client) -> None:
+    own = sign_in(make_user(1, role="reporting", subaccount_id=7))
+    for name, all_values, own_values in (
+        ("campaigns", ["autumn", "spring"], ["autumn"]),
+        ("domains", ["gmail.com", "x.test"], ["x.test"]),
+        ("templates", ["t1"], []),
+    ):
+        path = f"{ROOT}/{name}?{urlencode(WINDOW)}"
+        assert client.get(path).results == {name: all_values}
+        assert own.get(path).results == {name: own_values}
+        assert own.get(f"{path}&match=none").results == {name: []}
+
+
 @pytest.mark.parametrize("text", ["0", "7", "99", "nonsense", ""])
 def test_the_subaccount_header_is_not_used(client: Client, text: str) -> None:
     response = ask(client.on_behalf_of(text), PATH, "count_injected")

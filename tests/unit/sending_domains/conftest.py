@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from chalicelib.core import system_mailer
 from chalicelib.core.errors import ApiError
-from chalicelib.sending_domains import mailboxes
 from tests.unit.zones import Zone, served_zone
 
 
@@ -50,6 +50,6 @@ class Outbox:
 def outbox(monkeypatch: pytest.MonkeyPatch) -> Outbox:
     """The mails that the service sends."""
     outbox = Outbox()
-    monkeypatch.setattr(mailboxes, "_mailers", [])
-    mailboxes.set_mailer(outbox.send)
+    monkeypatch.setattr(system_mailer, "_mailers", [])
+    system_mailer.set_mailer(outbox.send)
     return outbox

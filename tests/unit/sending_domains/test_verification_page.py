@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core import clock
+from chalicelib.core import clock, system_mailer
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import mailboxes, store
+from chalicelib.sending_domains import store
 from chalicelib.sending_domains.mailboxes import read_token, redeem, send_token
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import confirm_verification, offer_verification
@@ -116,6 +116,6 @@ def test_no_token_is_mailed_for_an_unknown_domain(outbox: Outbox) -> None:
 
 def test_a_process_without_a_mailer_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     store.create(domain(status=DomainStatus(), dkim=None))
-    monkeypatch.setattr(mailboxes, "_mailers", [])
+    monkeypatch.setattr(system_mailer, "_mailers", [])
     with pytest.raises(RuntimeError, match="set_mailer"):
         send_token(NAME, "abuse_at")

@@ -37,7 +37,7 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         f"localhost:{config.smtp_port}",
         str(config.data_dir),
         f"http://localhost:{config.api_port}/local/mailbox",
-        f"http://localhost:{config.api_port}/console/#key=the-key",
+        f"http://localhost:{config.api_port}/console/#local=the-key",
     ):
         assert part in text
 

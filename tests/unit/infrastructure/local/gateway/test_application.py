@@ -80,6 +80,11 @@ def nothing(request: Request) -> Reply:
     return empty(204)
 
 
+@routes.get("/api/v1/cookies", grant=PUBLIC)
+def set_cookies(request: Request) -> Reply:
+    return Reply(200, {"results": request.cookie("a")}, cookies=("a=1; HttpOnly", "b=2"))
+
+
 RELEASED = threading.Event()
 
 
@@ -178,7 +183,12 @@ def ask(
     }
     asyncio.run(gateway(scope, receive, send))
     start, body = responses
-    return start["status"], dict(start["headers"]), body["body"]
+    repeated = [value for name, value in start["headers"] if name == b"set-cookie"]
+    lines = dict(start["headers"])
+    assert len(lines) == len(start["headers"]) - max(len(repeated) - 1, 0)
+    if repeated:
+        lines[b"set-cookie"] = b"\n".join(repeated)
+    return start["status"], lines, body["body"]
 
 
 def results(reply: tuple[int, dict[bytes, bytes], bytes]) -> Any:
@@ -218,6 +228,13 @@ def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
 def test_every_line_of_a_repeated_header_is_passed_on() -> None:
     result = results(ask("GET", b"/api/v1/mirror/x", headers=[(b"x-a", b"1"), (b"x-a", b"\xe9")]))
     assert result["headers"] == {"x-a": "1, é"}
+
+
+def test_every_cookie_is_set_in_a_line_of_its_own_and_read_from_any_line() -> None:
+    headers = [(b"cookie", b"c=3"), (b"cookie", b"a=4")]
+    answer = ask("GET", b"/api/v1/cookies", headers=headers)
+    assert results(answer) == "4"
+    assert answer[1][b"set-cookie"] == b"a=1; HttpOnly\nb=2"
 
 
 @pytest.mark.parametrize("content", [b"", b"text \xc3\xa9", b"\x00\xff\xfe", bytes(range(256))])

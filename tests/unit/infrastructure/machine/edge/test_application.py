@@ -42,7 +42,10 @@ async def show(scope: Any, receive: Any, send: Any) -> None:
     if scope["raw_path"] == b"/late-fault":
         await send({"type": "http.response.start", "status": 200, "headers": []})
         raise RuntimeError("secret")
-    headers = [(b"content-security-policy", b"own")] if scope["raw_path"] == b"/own" else []
+    headers = {
+        b"/own": [(b"content-security-policy", b"own")],
+        b"/cookies": [(b"set-cookie", b"a=1"), (b"set-cookie", b"b=2")],
+    }.get(scope["raw_path"], [])
     if headers:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body"})
@@ -99,6 +102,11 @@ def test_what_is_not_read_is_refused_in_the_clear() -> None:
     answer = ask("/api/v1/transmissions", scheme="http", method="POST")
     assert answer.status == 403
     assert URL in answer.body.decode()
+
+
+def test_every_cookie_is_passed_on() -> None:
+    lines = ask("/cookies").messages[0]["headers"]
+    assert [value for name, value in lines if name == b"set-cookie"] == [b"a=1", b"b=2"]
 
 
 @pytest.mark.parametrize("path", ["/t/x", "/f/x", "/tracking-check/x"])

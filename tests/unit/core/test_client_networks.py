@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from relay.client_networks import network_of
+from chalicelib.core.client_networks import network_of
 
 
 @pytest.mark.parametrize(
