@@ -38,7 +38,6 @@ from tests.unit.people import make_account, make_key, make_subaccount, make_user
 
 #: Routes that change nothing that people decide, and why
 NO_LINE = {
-    "POST /api/v1/ingest/events": "it takes in events, which are data",
     "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify": "a look at the DNS",
     "POST /api/v1/sending-domains/{domain}/verify": "a look at the DNS",
     "POST /api/v1/templates/{template_id}/preview": "a preview",
@@ -53,6 +52,8 @@ ROUTES = [
     if route.method in ("POST", "PUT", "DELETE") and route.grant not in NO_GRANTS
 ]
 CHANGES = [route for route in ROUTES if f"{route.method} {route.path}" not in NO_LINE]
+#: Routes that refuse no body: what is wrong with it shows later
+TAKES_ALL = {"POST /api/v1/ingest/events"}
 SECRET = "open-sesame-marker"  # pragma: allowlist secret
 
 _audit: Table[AnyItem] = Table("audit")
@@ -191,6 +192,11 @@ def _cancel_transmissions(world: World) -> None:
     client.delete(f"/api/v1/transmissions?campaign_id={campaign}")
 
 
+def _one_transmission(world: World) -> None:
+    _cancel_transmissions(world)
+    isolation._transmission(world.owner)
+
+
 def _unused_ab_test(world: World) -> None:
     path = f"/api/v1/ab-test/{world.owner.things['ab_test']}/cancel"
     world.owner.client.post(path, {})
@@ -209,15 +215,16 @@ BEFORE: dict[str, Callable[[World], None]] = {
     "DELETE /api/v1/suppression-list/{recipient}": _again(isolation._suppressed),
     "DELETE /api/v1/ip-pools/{pool_id}": _pool_without_ips,
     "DELETE /api/v1/templates/{template_id}": _unused_template,
-    "DELETE /api/v1/transmissions": _again(isolation._transmission),
+    "DELETE /api/v1/transmissions": _one_transmission,
     "DELETE /api/v1/transmissions/{transmission_id}": _again(isolation._transmission),
 }
 
 
 def _order(route: DeclaredRoute) -> tuple[bool, bool, int]:
     """Order routes so that things are deleted last, and those that others need after these."""
-    is_deletion, is_needed = route.method == "DELETE", "sending-domains" in route.path
-    return is_deletion, is_deletion and is_needed, -len(route.path)
+    if route.method != "DELETE":
+        return False, route.method == "POST", -len(route.path)
+    return True, "sending-domains" in route.path, -len(route.path)
 
 
 def _name(route: DeclaredRoute) -> str:
@@ -238,9 +245,9 @@ def test_a_change_writes_one_line(world: World, route: DeclaredRoute) -> None:
     assert line["resource"] == re.sub(r"/api/(v1|labs)/", "", route.path).split("/")[0]
     assert line["ip"] == "192.0.2.44"
     assert "subaccount_id" not in line
-    if named := re.search(r"\{(\w+)\}", route.path):
+    if match := re.search(r"\{(\w+)\}", route.path):
         case = CASES[route.method, route.path]
-        name = world.owner.things[case.names.get(named[1], named[1])]
+        name = world.owner.things[case.names.get(match[1], match[1])]
         assert line["resource_id"] == name
     elif _name(route) in NEW:
         values = [str(value) for value in outcome.body["results"].values()]
@@ -260,7 +267,9 @@ def test_a_change_that_is_refused_for_want_of_a_grant_is_a_line(
     assert (line["action"], line["path"]) == (route.method, route.path)
 
 
-@pytest.mark.parametrize("route", CHANGES, ids=_name)
+@pytest.mark.parametrize(
+    "route", [each for each in CHANGES if _name(each) not in TAKES_ALL], ids=_name
+)
 def test_a_request_that_is_refused_otherwise_is_no_line(world: World, route: DeclaredRoute) -> None:
     path = re.sub(r"\{\w+\}", "none", route.path)
     outcome = request(world.owner.client, route.method, path, [])
