@@ -36,12 +36,13 @@ from tests.unit.isolation import CASES, SEEDS, Owner
 from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
 
+_CHECK = "a check, which is a line where it changes a status"
 #: Routes that change nothing that people decide, and why
 NO_LINE = {
-    "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify": "a line where a status changes",
-    "POST /api/v1/sending-domains/{domain}/verify": "a line where a status changes",
+    "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify": _CHECK,
+    "POST /api/v1/sending-domains/{domain}/verify": _CHECK,
     "POST /api/v1/templates/{template_id}/preview": "a preview",
-    "POST /api/v1/tracking-domains/{domain}/verify": "a line where a status changes",
+    "POST /api/v1/tracking-domains/{domain}/verify": _CHECK,
     "POST /api/v1/utils/content-previewer": "a preview",
     "POST /api/v1/utils/content-validator": "a check of content",
     "POST /api/v1/webhooks/{webhook_id}/validate": "a test of the target",
