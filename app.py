@@ -15,6 +15,7 @@ import chalicelib
 import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
+import chalicelib.audit_log.routes
 import chalicelib.authentication.routes
 import chalicelib.console.routes
 import chalicelib.data_privacy.routes
@@ -64,6 +65,7 @@ app.register_middleware(invocations.of_schedule, "scheduled")
 app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
 app.register_blueprint(chalicelib.api_keys.routes.routes)
+app.register_blueprint(chalicelib.audit_log.routes.routes)
 app.register_blueprint(chalicelib.authentication.routes.routes)
 app.register_blueprint(chalicelib.console.routes.routes)
 app.register_blueprint(chalicelib.data_privacy.routes.routes)

@@ -258,6 +258,29 @@ declare namespace Api {
         };
       };
     };
+    "api/v1/audit-log": {
+      results: Array<{
+        id: string;
+        ts: string;
+        actor: {
+          type: "user" | "key" | "operator";
+          id: string;
+          label: string;
+        };
+        action: string;
+        path: string;
+        outcome: "done" | "refused";
+        resource: string;
+        resource_id: string | null;
+        subaccount_id: number | null;
+        changes: Record<string, any>;
+        ip: string;
+        request_id: string;
+      }>;
+      links: {
+        next?: string;
+      };
+    };
     "api/v1/authenticate/grants": {
       results: Array<{
         key: string;

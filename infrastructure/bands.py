@@ -28,6 +28,7 @@ BANDS = (
             "ab_tests",
             "accounts",
             "api_keys",
+            "audit_log",
             "authentication",
             "compliance",
             "domain_claims",

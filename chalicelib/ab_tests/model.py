@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from chalicelib.ab_tests.bayes import Observation
+from chalicelib.core import clock
+from chalicelib.core.json_types import Json
 from chalicelib.core.resource_ids import LONGEST_ID, is_new_id
 
 DRAFT = "draft"
@@ -156,6 +158,30 @@ class AbTest:
     @property
     def _sampled_or_over_ms(self) -> int:
         return self.ends_ms if self.sampled_ms is None else min(self.sampled_ms, self.ends_ms)
+
+
+def shown_fields(test: AbTest) -> Json:
+    """Return the fields of a version for the audit log."""
+    return {
+        "name": test.name,
+        "version": test.version,
+        "state": test.state,
+        "winning_template_id": test.winning_template_id,
+        "metric": test.metric,
+        "audience_selection": test.audience_selection,
+        "test_mode": test.test_mode,
+        "start_time": _time(test.start_ms),
+        "end_time": _time(test.end_ms),
+        "total_sample_size": test.total_sample_size,
+        "confidence_level": test.confidence_level,
+        "engagement_timeout": test.engagement_timeout,
+        "default_template": asdict(test.default_template),
+        "variants": [asdict(share) for share in test.variants],
+    }
+
+
+def _time(time_ms: int | None) -> str | None:
+    return None if time_ms is None else clock.iso_offset(time_ms / 1000)
 
 
 def is_test_id(text: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.accounts.plan import Limits, Plan
+from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden
 
 DEFAULT_OPTIONS: dict[str, Any] = {
@@ -82,3 +83,32 @@ class Account:
         """Raise 403 unless the account is active; requests that only read do not check this."""
         if self.status != ACTIVE:
             raise Forbidden(f"the account is {self.status} and cannot send")
+
+
+def shown_fields(account: Account) -> dict[str, Any]:
+    """Return the fields of an account that the audit log tells about."""
+    return {
+        "company_name": account.company_name,
+        "country_code": account.country_code,
+        "status": account.status,
+        "status_reason_category": account.status_reason_category,
+        "tfa_required": account.tfa_required,
+        "service_level": account.service_level,
+        "subscription": _plan_fields(account.subscription),
+        "pending_subscription": _plan_fields(account.pending_subscription),
+        "pending_cancellation": _cancellation_fields(account.pending_cancellation),
+        "options": account.all_options(),
+    }
+
+
+def _plan_fields(plan: Plan | None) -> dict[str, Any] | None:
+    return asdict(plan) | {"effective": clock.iso_ms(int(plan.effective) * 1000)} if plan else None
+
+
+def _cancellation_fields(cancellation: Cancellation | None) -> dict[str, Any] | None:
+    if cancellation is None:
+        return None
+    return {
+        "effective": clock.iso_ms(int(cancellation.effective) * 1000),
+        "requesting_user": cancellation.requesting_user,
+    }

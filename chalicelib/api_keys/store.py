@@ -17,12 +17,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NotRequired
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
-from chalicelib.core import config_cache, dynamo
+from chalicelib.api_keys.view import shown_fields
+from chalicelib.core import audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Table, Write
+from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
 
@@ -41,6 +44,8 @@ class ApiKeyItem(OwnedKeys):
     created: float
 
 
+RESOURCE = "api-keys"
+
 _config: Table[ApiKeyItem] = Table("config")
 _ID = re.compile(r"[0-9a-f]{26}")
 
@@ -58,7 +63,7 @@ def get(key_id: str) -> ApiKey | None:
 
 def put(key: ApiKey) -> None:
     """Store a key, replacing the record of the same key."""
-    _config.put(_to_item(key))
+    audit.commit(dynamo.put(_config, _to_item(key)), _line(None, key))
     config_cache.forget(key_of(key.key_id))
 
 
@@ -93,10 +98,16 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
-    exists = "attribute_exists(#pk)"
+    write = dynamo.update(
+        _config,
+        *key_of(key.key_id),
+        f"SET {sets}",
+        values=fields,
+        condition="attribute_exists(#pk)",
+    )
     try:
-        _config.update(*key_of(key.key_id), f"SET {sets}", values=fields, condition=exists)
-    except ConditionFailed:
+        audit.commit(write, _line(key, replace(key, **fields)))
+    except TransactionFailed:
         return False
     finally:
         config_cache.forget(key_of(key.key_id))
@@ -105,7 +116,11 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
 
 def delete(key: ApiKey) -> None:
     """Delete a key."""
-    _config.delete(*key_of(key.key_id))
+    exists = "attribute_exists(#pk)"
+    with suppress(TransactionFailed):  # another request has deleted it
+        audit.commit(
+            dynamo.delete(_config, *key_of(key.key_id), condition=exists), _line(key, None)
+        )
     config_cache.forget(key_of(key.key_id))
 
 
@@ -120,6 +135,19 @@ def from_item(item: ApiKeyItem) -> ApiKey:
         grants=frozenset(item["grants"]),
         valid_ips=item["valid_ips"],
         created=item["created"],
+    )
+
+
+def _line(before: ApiKey | None, after: ApiKey | None) -> list[Write]:
+    """Return the line of the audit log about a change of a key."""
+    key = after or before
+    assert key is not None
+    return audit.change_line(
+        key.id,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=key.subaccount_id,
     )
 
 

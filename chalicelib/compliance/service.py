@@ -8,9 +8,11 @@ domains again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from chalicelib.accounts.store import accounts
+from chalicelib.core import audit
 from chalicelib.core.domain_names import BadName, canonical, is_public_suffix, is_within, parents
 from chalicelib.core.scope import Scope
 from chalicelib.domain_claims import store as claims
@@ -82,17 +84,25 @@ def _status_of(name: str) -> str:
 
 
 def _set_sending_status(domain: SendingDomain, status: str) -> None:
-    sending_domains.change(
-        domain.domain,
-        lambda before: replace(before, status=replace(before.status, compliance_status=status)),
-    )
+    def edit(before: SendingDomain) -> SendingDomain:
+        return replace(before, status=replace(before.status, compliance_status=status))
+
+    with _in_log_of(domain.account_id):
+        sending_domains.change(domain.domain, edit)
 
 
 def _set_tracking_status(domain: TrackingDomain, status: str) -> None:
     scope = Scope(domain.account_id, None)
-    tracking_domains.change(
-        scope, domain.domain, lambda before: replace(before, compliance_status=status)
-    )
+    with _in_log_of(domain.account_id):
+        tracking_domains.change(
+            scope, domain.domain, lambda before: replace(before, compliance_status=status)
+        )
+
+
+def _in_log_of(account_id: int) -> AbstractContextManager[None]:
+    """Tell the audit log of a domain's account about changes within."""
+    author = audit.author()
+    return audit.bound(replace(author, account_id=account_id) if author else None)
 
 
 def _tracking_domains_within(name: str) -> Iterator[TrackingDomain]:

@@ -4,18 +4,12 @@ While a request is answered, :func:`bound` says who makes it. A store that chang
 the :func:`line` of the change to the transaction that makes it, so that there is never one without
 the other. Where nobody is bound, such as in the workers, there is no line.
 
-Lines are kept for ``AUDIT_RETENTION`` and never changed.
-
-Access patterns of ``audit``:
-
-- the lines of an account, newest first, by month →
-  ``<account>#<yyyy-mm>`` / ``<ms, 13 digits>#<id>``
-- the lines of one resource, newest first →
-  ``<account>#<resource>#<resource id>`` / ``<ms, 13 digits>#<id>`` [by_resource]
+Lines are kept for ``AUDIT_RETENTION`` and never changed. ``audit_log.store`` reads them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -40,6 +34,10 @@ REFUSED: Final = "refused"
 #: Longest text and list of a changed field that a line holds; longer ones are cut
 MOST_TEXT: Final = 500
 MOST_ENTRIES: Final = 50
+#: Longest JSON of the value of a field; a longer one is cut, and shown as text
+MOST_JSON: Final = 2000
+#: Longest id of a resource
+MOST_ID: Final = 400
 _MOST_FIELDS = 60
 _CUT = "…"
 _SECRET = re.compile(
@@ -159,6 +157,24 @@ def line(
     ]
 
 
+def change_line(
+    resource_id: str,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    *,
+    resource: str = "",
+    subaccount_id: int | None = None,
+) -> list[Write]:
+    """Return :func:`line`, or nothing where both are alike.
+
+    It is for writes that may change only what the API does not show, such as the time of the next
+    check of a domain.
+    """
+    if before == after:
+        return []
+    return line(resource_id, before, after, resource=resource, subaccount_id=subaccount_id)
+
+
 def commit(action: Write, lines: Sequence[Write]) -> None:
     """Apply one action with the lines of its change, in one request; raises TransactionFailed."""
     if lines:
@@ -195,9 +211,41 @@ def differences(
     old, new = before or {}, after or {}
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return {
-        name: {"from": _shown(name, old.get(name)), "to": _shown(name, new.get(name))}
+        name: {"from": _bounded(name, old.get(name)), "to": _bounded(name, new.get(name))}
         for name in names[:_MOST_FIELDS]
     }
+
+
+def _bounded(name: str, value: Any) -> Any:
+    shown_value = shown(name, value)
+    text = json.dumps(shown_value, ensure_ascii=False, default=str)
+    return shown_value if len(text) <= MOST_JSON else text[:MOST_JSON] + _CUT
+
+
+def shown(name: str, value: Any) -> Any:
+    """Return the value of a field as a line holds it: cut, and hidden if the name is a secret's."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Personal) or _SECRET.search(name):
+        return HIDDEN
+    if isinstance(value, str):
+        return value if len(value) <= MOST_TEXT else value[:MOST_TEXT] + _CUT
+    if isinstance(value, Mapping):
+        fields = list(value.items())[:MOST_ENTRIES]
+        return {str(key): shown(str(key), inner) for key, inner in fields}
+    if isinstance(value, list | tuple | set | frozenset):
+        entries = sorted(value, key=str) if isinstance(value, set | frozenset) else list(value)
+        inner = [shown("", entry) for entry in entries[:MOST_ENTRIES]]
+        return inner if len(entries) <= MOST_ENTRIES else [*inner, _CUT]
+    return str(value)[:MOST_TEXT]
+
+
+def digest(text: str | None) -> str | None:
+    """Return what stands for a long text, such as the HTML of a template: its size and its hash."""
+    if text is None:
+        return None
+    data = text.encode(errors="surrogatepass")
+    return f"{len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()[:12]}"
 
 
 def partition(account_id: int, moment_ms: int) -> str:
@@ -207,7 +255,7 @@ def partition(account_id: int, moment_ms: int) -> str:
 
 def resource_key(account_id: int, resource: str, resource_id: str) -> str:
     """Return the partition of a resource's lines in the index ``by_resource``."""
-    return f"{account_id}#{resource}#{resource_id}"
+    return f"{account_id}#{resource}#{resource_id[:MOST_ID]}"
 
 
 def _item(of: Author, resource_id: str, changes: Mapping[str, Any], outcome: str) -> AuditItem:
@@ -232,27 +280,9 @@ def _item(of: Author, resource_id: str, changes: Mapping[str, Any], outcome: str
         "expires": now // 1000 + settings().audit_retention,
     }
     if resource_id:
-        short = resource_id[:MOST_TEXT]
+        short = resource_id[:MOST_ID]
         item["resource_id"] = short
         item["resource_key"] = resource_key(of.account_id, of.resource, short)
     if of.subaccount_id:
         item["subaccount_id"] = of.subaccount_id
     return item
-
-
-def _shown(name: str, value: Any) -> Any:
-    """Return a value as a line holds it."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, Personal) or _SECRET.search(name):
-        return HIDDEN
-    if isinstance(value, str):
-        return value if len(value) <= MOST_TEXT else value[:MOST_TEXT] + _CUT
-    if isinstance(value, Mapping):
-        fields = list(value.items())[:MOST_ENTRIES]
-        return {str(key): _shown(str(key), inner) for key, inner in fields}
-    if isinstance(value, list | tuple | set | frozenset):
-        entries = sorted(value, key=str) if isinstance(value, set | frozenset) else list(value)
-        inner = [_shown("", entry) for entry in entries[:MOST_ENTRIES]]
-        return inner if len(entries) <= MOST_ENTRIES else [*inner, _CUT]
-    return str(value)[:MOST_TEXT]

@@ -256,6 +256,14 @@ class Settings:
     audit_retention: int = setting(
         400 * 86_400, "How long the lines of the audit log are kept (400 days)", values.COUNT_FROM_1
     )
+    audit_sends: str = setting(
+        "bulk",
+        "Which accepted sends get a line in the audit log. `bulk`: those of signed-in users, and "
+        "those by API key to several recipients, to a stored list, for an A/B test or for a later "
+        "time. `all`: also each single send by API key, which then costs twice the write units, "
+        "and each batch of ingested events by API key, for a write more",
+        choices("bulk", "all"),
+    )
     console: bool = setting(True, "Whether the console is served at `/console/`")
     rate_limit_per_second: float = setting(
         100.0,

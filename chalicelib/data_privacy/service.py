@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core import clock, due
+from chalicelib.core import audit, clock, due
 from chalicelib.core.due import Due
 from chalicelib.core.scope import Scope
 from chalicelib.data_privacy.erasure import erase
@@ -43,12 +43,18 @@ _OPTED_OUT = ((NON_TRANSACTIONAL, MANUALLY_ADDED), (OPEN_TRACKING, TRACKING_CONS
 
 
 def save_request(kind: str, scope: Scope, recipients: list[str]) -> None:
-    """Store a request (``FORGET`` or ``OPT_OUT``) and begin to carry it out."""
+    """Store a request (``FORGET`` or ``OPT_OUT``) and begin to carry it out.
+
+    The audit log has one line, with the request, and not with each thing that it deletes. It tells
+    how many recipients there are, not who: they may ask to be forgotten.
+    """
     about = {"account_id": scope.account_id, "part": scope.part}
     data = {"kind": kind, **about, "recipients": recipients}
     entry = Due(_CONCERN, clock.now_ms(), secrets.token_hex(8), data)
-    due.add(entry)
-    _carry_out(entry, clock.now() + AT_ONCE_SECONDS)
+    line = audit.line("", None, {"recipients": len(recipients), "all_subaccounts": scope.spans})
+    audit.commit(due.addition(entry), line)
+    with audit.bound(None):
+        _carry_out(entry, clock.now() + AT_ONCE_SECONDS)
 
 
 def carry_out_due() -> None:

@@ -7,8 +7,8 @@ account: it is this deployment's own transport, and can only be named as an over
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 from chalicelib.core.errors import bad_format
 
@@ -143,3 +143,19 @@ def usable_pool_now(fleet: Fleet, assigned: str, requested: str | None) -> str:
     """
     is_deleted = requested is not None and fleet.pool(requested) is None
     return usable_pool(fleet, assigned, None if is_deleted else requested)
+
+
+def shown_pool(fleet: Fleet, pool_id: str) -> dict[str, Any] | None:
+    """Return the fields of a pool that the audit log tells about; ``None`` if there is none."""
+    pool = fleet.pool(pool_id)
+    if pool is None:
+        return None
+    return asdict(pool) | {"ips": [ip.external_ip for ip in fleet.ips_of(pool.id)]}
+
+
+def shown_ip(fleet: Fleet, external_ip: str) -> dict[str, Any] | None:
+    """Return the fields of a sending IP that the audit log tells about; ``None`` without one."""
+    ip = fleet.ip(external_ip)
+    if ip is None:
+        return None
+    return {name: value for name, value in asdict(ip).items() if name != "advance_ms"}

@@ -39,7 +39,11 @@ def add(account_id: int, ip: SendingIp) -> SendingIp:
         ip = _checked_for(fleet, account_id, ip)
         return fleet.with_ip(ip)
 
-    store.change(account_id, edit)
+    store.change(
+        account_id,
+        edit,
+        line=lambda before, after: store.ip_line(before, after, ip.external_ip),
+    )
     return ip
 
 
@@ -53,7 +57,7 @@ def remove(account_id: int, external_ip: str) -> bool:
         exists = fleet.ip(address) is not None
         return replace(fleet, ips=tuple(ip for ip in fleet.ips if ip.external_ip != address))
 
-    store.change(account_id, edit)
+    store.change(account_id, edit, line=lambda before, after: store.ip_line(before, after, address))
     return exists
 
 

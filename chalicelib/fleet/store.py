@@ -21,13 +21,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired
 
-from chalicelib.core import config_cache, due, dynamo
+from chalicelib.core import audit, config_cache, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.errors import bad_request
 from chalicelib.core.owner_keys import account_partition
-from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay
+from chalicelib.core.scope import PRIMARY
+from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay, shown_ip, shown_pool
 
 CONCERN = "ip-warmup"
 HISTORY_DAYS = 60
@@ -117,10 +118,12 @@ def change(
     account_id: int,
     edit: Callable[[Fleet], Fleet],
     also: Callable[[], Sequence[Write]] = tuple,
+    line: Callable[[Fleet, Fleet], Sequence[Write]] = lambda before, after: (),
 ) -> Fleet:
     """Change the fleet of an account by ``edit``, with the writes ``also``, and return it.
 
-    Both may be called again if another writer changes something meanwhile; what they raise passes
+    ``line`` gets the fleet before and after, and returns the line of the audit log about them. All
+    three may be called again if another writer changes something meanwhile; what they raise passes
     through. Raises :class:`IpTaken` if an added IP belongs to an account, and 503 when other
     writers come first every time.
     """
@@ -130,11 +133,25 @@ def change(
         return after if after == before else replace(after, revision=before.revision + 1)
 
     def write(before: Fleet, after: Fleet) -> None:
-        _replace(before, after, also())
+        _replace(before, after, also(), line(before, after))
 
     fleet = dynamo.update_record(lambda: get(account_id), next_revision, write)
     assert fleet is not None  # an account without a record has an empty fleet
     return fleet
+
+
+def pool_line(before: Fleet, after: Fleet, pool_id: str) -> list[Write]:
+    """Return the line of the audit log about a change of a pool."""
+    former, present = shown_pool(before, pool_id), shown_pool(after, pool_id)
+    return audit.change_line(pool_id, former, present, resource="ip-pools", subaccount_id=PRIMARY)
+
+
+def ip_line(before: Fleet, after: Fleet, external_ip: str) -> list[Write]:
+    """Return the line of the audit log about a change of a sending IP."""
+    former, present = shown_ip(before, external_ip), shown_ip(after, external_ip)
+    return audit.change_line(
+        external_ip, former, present, resource="sending-ips", subaccount_id=PRIMARY
+    )
 
 
 def from_item(account_id: int, item: FleetItem | None) -> Fleet:
@@ -198,7 +215,7 @@ def has_allowance(external_ip: str, day: int) -> bool:
     return _warmup.get(*_allowance_key(external_ip, day)) is not None
 
 
-def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
+def _replace(before: Fleet, after: Fleet, also: Sequence[Write], line: Sequence[Write]) -> None:
     old, new = _addresses(before), _addresses(after)
     conditional = [_put(before, after), *also]
     writes = [
@@ -206,6 +223,7 @@ def _replace(before: Fleet, after: Fleet, also: Sequence[Write]) -> None:
         *(_claim(address, after.account_id) for address in new - old),
         *(dynamo.delete(_sending_ips, *_claim_key(address)) for address in old - new),
         *(due.addition(entry) for entry in _due_only_in(after, before)),
+        *line,
     ]
     try:
         dynamo.transact(writes)

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 from uuid import uuid4
 
-from chalicelib.core import clock, queues
+from chalicelib.core import audit, clock, dynamo, queues
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import TooLarge, invalid_params
 from chalicelib.core.queues import Work
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 from chalicelib.ingest.model import IngestBatch
 
 QUEUE: Final = "ingest"
@@ -45,6 +47,8 @@ def accept(scope: Scope, body: bytes) -> str:
         raise TooLarge(f"a batch has at most {MOST_BYTES} bytes")
     _check(body)
     batch = IngestBatch(str(uuid4()), scope.account_id, scope.owner, clock.now_ms())
+    for line in _line(batch, body):
+        dynamo.write(line)
     queues.send(QUEUE, [Work(batch.head(), body, tenant=scope.account_id)])
     return batch.id
 
@@ -57,6 +61,17 @@ def lines(body: bytes) -> Iterator[bytes]:
         yield from complete
     if rest:
         yield rest
+
+
+def _line(batch: IngestBatch, body: bytes) -> list[Write]:
+    """Return the action that writes the line of a batch in the audit log, if it gets one.
+
+    It would be a request more than the one to the queue. Batches that come by API key, one after
+    the other, get it only where each single send does (``AUDIT_SENDS``).
+    """
+    if audit.actor().type == "key" and settings().audit_sends != "all":
+        return []
+    return audit.line(batch.id, None, {"bytes": len(body)})
 
 
 def _check(body: bytes) -> None:

@@ -44,7 +44,12 @@ def create_pool(account_id: int, fields: PoolFields) -> str:
         pool_id = changes.id_for(fleet, fields.name or "")
         return changes.with_new_pool(fleet, pool_id, fields, enterprise=enterprise)
 
-    store.change(account_id, edit, lambda: _naming(account_id, fields))
+    store.change(
+        account_id,
+        edit,
+        lambda: _naming(account_id, fields),
+        lambda before, after: store.pool_line(before, after, pool_id),
+    )
     return pool_id
 
 
@@ -56,6 +61,7 @@ def update_pool(account_id: int, pool_id: str, fields: PoolFields) -> IpPool:
         account_id,
         lambda fleet: changes.with_changed_pool(fleet, pool_id, fields, enterprise=enterprise),
         lambda: _naming(account_id, fields),
+        lambda before, after: store.pool_line(before, after, pool_id.lower()),
     )
     return fleet.pool_or_default(pool_id)
 
@@ -68,14 +74,20 @@ def delete_pool(account_id: int, pool_id: str) -> None:
         references.check_unused(references.IP_POOL, account_id, pool_id.lower())
         return after
 
-    store.change(account_id, edit)
+    store.change(
+        account_id,
+        edit,
+        line=lambda before, after: store.pool_line(before, after, pool_id.lower()),
+    )
 
 
 def update_ip(account_id: int, external_ip: str, change: IpChange) -> None:
     """Move a sending IP to another pool, or change its warm-up; raises 400 and 404."""
     tomorrow = tomorrow_ms(clock.now())
     store.change(
-        account_id, lambda fleet: changes.with_changed_ip(fleet, external_ip, change, tomorrow)
+        account_id,
+        lambda fleet: changes.with_changed_ip(fleet, external_ip, change, tomorrow),
+        line=lambda before, after: store.ip_line(before, after, external_ip),
     )
 
 

@@ -12,6 +12,7 @@ _MESSAGE: Final = {
     "html": "<p>Hello {{name}}</p>",
     "text": "Hello {{name}}",
 }
+_PASSWORD: Final = "a long password of mine"  # pragma: allowlist secret
 _RECIPIENTS: Final = [
     {
         "address": {"email": "anna@example.org", "name": "Anna"},
@@ -102,6 +103,16 @@ _BODIES: Final[dict[str, Any]] = {
     },
     "PUT /api/v1/api-keys/{key_id}": {"label": "Sending", "valid_ips": ["192.0.2.0/24"]},
     "PUT /api/v1/account": {"options": {"click_tracking": True}},
+    "POST /api/v1/users": {"email": "anna@example.org", "role": "developer", "name": "Anna"},
+    "PUT /api/v1/users/{user_id}": {"role": "reporting"},
+    "PUT /api/v1/me": {"name": "Anna"},
+    "POST /api/v1/sign-in": {"email": "anna@example.org", "password": _PASSWORD},
+    "POST /api/v1/second-factor": {"type": "totp"},
+    "PUT /api/v1/second-factor": {"code": "123456"},
+    "POST /api/v1/sign-in/passkey": {"credential": {}, "state": "..."},
+    "POST /api/v1/invitations/{token}": {"password": _PASSWORD, "name": "Anna"},
+    "POST /api/v1/password-reset": {"email": "anna@example.org"},
+    "POST /api/v1/password-reset/{token}": {"password": _PASSWORD},
     "POST /api/v1/ip-pools": {"name": "Newsletter"},
     "PUT /api/v1/ip-pools/{pool_id}": {"signing_domain": "news.example.com"},
     "PUT /api/v1/sending-ips/{external_ip}": {"ip_pool": "newsletter"},

@@ -39,6 +39,17 @@ class RecipientList:
     identity: str = field(default_factory=lambda: secrets.token_hex(12))
 
 
+def shown_fields(recipient_list: RecipientList) -> Json:
+    """Return the fields of a list for the audit log; of recipients, their number and version."""
+    return {
+        "name": recipient_list.name,
+        "description": recipient_list.description,
+        "attributes": recipient_list.attributes,
+        "total_accepted_recipients": recipient_list.count,
+        "recipients": f"version {recipient_list.version[-8:]}",
+    }
+
+
 def is_list_id(text: str) -> bool:
     """Tell whether a list may have this id."""
     return is_id(text) and not text.startswith(_RESERVED_PREFIX)

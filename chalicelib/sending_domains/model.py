@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
+from chalicelib.core import clock
 from chalicelib.core.domain_names import is_within
 from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
@@ -153,3 +154,31 @@ def _is_owner_proven(domain: SendingDomain) -> bool:
         status.postmaster_at_status,
         status.verification_mailbox_status,
     )
+
+
+def shown_fields(domain: SendingDomain) -> dict[str, Any]:
+    """Return the fields of a domain that the audit log tells about.
+
+    ``mailed_links`` says until when the links work that were mailed to its mailboxes.
+    """
+    return {
+        **asdict(domain.status),
+        "tracking_domain": domain.tracking_domain,
+        "dkim": shown_key(domain.dkim) if domain.dkim else None,
+        "shared_with_subaccounts": domain.shared_with_subaccounts,
+        "is_default_bounce_domain": domain.is_default_bounce_domain,
+        "delegated": domain.delegated,
+        "mailed_links": {
+            kind: clock.iso_ms(int(mailed.expires * 1000)) for kind, mailed in domain.tokens.items()
+        },
+    }
+
+
+def shown_key(key: DkimKey) -> dict[str, Any]:
+    """Return everything of a key but its private half."""
+    return {
+        "public": key.public,
+        "selector": key.selector,
+        "signing_domain": key.signing_domain,
+        "headers": key.headers,
+    }

@@ -69,7 +69,7 @@ def _check_entry(entry: Due, now: float, finders: Sequence[Finder]) -> str:
 def _reverify(domain: SendingDomain, now: float, finders: Sequence[Finder]) -> str:
     statuses = [name for name in DNS_CHECKS if getattr(domain.status, name) != UNVERIFIED]
     checks = check_dns(domain, [name.removesuffix("_status") for name in statuses])
-    _reverify_keys(domain.domain)
+    _reverify_keys(domain)
     after = checks.apply_to(domain, domain, now)
     if is_grace_over(after, now) and _is_in_use(after, finders):
         after = with_next_check(replace(after, unverified_since=now), now)
@@ -87,8 +87,8 @@ def _is_in_use(domain: SendingDomain, finders: Sequence[Finder]) -> bool:
     return any(any(True for _ in find(domain.account_id, domain.domain)) for find in finders)
 
 
-def _reverify_keys(domain: str) -> None:
-    for key in further_keys.of_domain(domain):
+def _reverify_keys(domain: SendingDomain) -> None:
+    for key in further_keys.of_domain(domain.domain):
         if key.status != UNVERIFIED:
             status = check_dkim(key.key).status_after(key.status)
             if status != key.status:

@@ -10,6 +10,7 @@ from chalicelib.sending_domains.further_keys import service as further_keys
 from chalicelib.sending_domains.further_keys.request import NewKey
 from chalicelib.sending_domains.lookup import get_owned, get_readable
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
+from chalicelib.sending_domains.model import shown_key
 from chalicelib.sending_domains.request import (
     DomainUpdate,
     NewDomain,
@@ -18,7 +19,6 @@ from chalicelib.sending_domains.request import (
 )
 from chalicelib.sending_domains.verification import verify
 from chalicelib.sending_domains.view import (
-    dkim_key_view,
     dns_view,
     domain_view,
     further_key_view,
@@ -40,7 +40,7 @@ def create_domain(request: Request) -> Reply:
     domain = registration.domain
     results = {"message": "Successfully Created domain.", "domain": domain.domain}
     key = domain.dkim if registration.has_new_key else None
-    return ok(results | ({"dkim": dkim_key_view(key)} if key else {}))
+    return ok(results | ({"dkim": shown_key(key)} if key else {}))
 
 
 @routes.get("/api/v1/sending-domains", grant=_VIEW)

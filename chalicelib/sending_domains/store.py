@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import config_cache, defaults, due, dynamo
+from chalicelib.core import audit, config_cache, defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
@@ -37,10 +37,16 @@ from chalicelib.core.owner_keys import (
 from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.domain_claims import store as claims
-from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
+from chalicelib.sending_domains.model import (
+    DomainStatus,
+    MailedToken,
+    SendingDomain,
+    shown_fields,
+)
 
 CONCERN = "sending-domains"
 BOUNCE = "bounce-domain"
+RESOURCE = "sending-domains"
 
 
 class TokenFields(Attributes):
@@ -116,7 +122,7 @@ def create(domain: SendingDomain, also: Sequence[Write] = ()) -> bool:
     if domain.is_default_bounce_domain:
         writes.append(_default(domain, former=None))
     try:
-        dynamo.transact([*writes, *also])
+        dynamo.transact([*writes, *also, *_line(None, domain)])
     except TransactionFailed as failure:
         if min(failure.failed) >= len(writes):
             raise
@@ -139,7 +145,7 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> None:
         writes += _due_writes(after)
     if before.is_default_bounce_domain and not after.is_default_bounce_domain:
         writes.append(_no_default(before))
-    dynamo.transact(writes)
+    dynamo.transact([*writes, *_line(before, after)])
     config_cache.forget(key_of(after.domain))
     if after.check_ms != before.check_ms:
         _forget_due(before)
@@ -184,7 +190,7 @@ def delete(domain: SendingDomain, *also: Write) -> None:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
-    dynamo.transact(writes)
+    dynamo.transact([*writes, *_line(domain, None)])
     config_cache.forget(key_of(domain.domain))
     _forget_due(domain)
 
@@ -262,6 +268,19 @@ def _due_writes(domain: SendingDomain) -> list[Write]:
 def _forget_due(domain: SendingDomain) -> None:
     if domain.check_ms:
         due.remove(due_entry(domain))
+
+
+def _line(before: SendingDomain | None, after: SendingDomain | None) -> list[Write]:
+    """Return the line of the audit log about a change of a domain."""
+    domain = after or before
+    assert domain is not None
+    return audit.change_line(
+        domain.domain,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=domain.subaccount_id,
+    )
 
 
 def _default(domain: SendingDomain, former: str | None) -> Write:

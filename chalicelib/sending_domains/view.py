@@ -7,10 +7,9 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.scope import Scope
-from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.dns_checks import Outcome
 from chalicelib.sending_domains.further_keys.model import FurtherKey
-from chalicelib.sending_domains.model import DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain, shown_key
 
 
 def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
     if domain.tracking_domain:
         view["tracking_domain"] = domain.tracking_domain
     if domain.dkim and domain.belongs_to(reader):
-        view["dkim"] = dkim_key_view(domain.dkim)
+        view["dkim"] = shown_key(domain.dkim)
     if domain.subaccount_id is None:
         view["shared_with_subaccounts"] = domain.shared_with_subaccounts
     else:
@@ -42,21 +41,11 @@ def status_view(status: DomainStatus) -> dict[str, Any]:
     return view
 
 
-def dkim_key_view(key: DkimKey) -> dict[str, Any]:
-    """Return everything of a key but its private half."""
-    return {
-        "public": key.public,
-        "selector": key.selector,
-        "signing_domain": key.signing_domain,
-        "headers": key.headers,
-    }
-
-
 def further_key_view(further: FurtherKey) -> dict[str, Any]:
     """Return everything of a further key but its private half."""
     return {
         "id": further.id,
-        **dkim_key_view(further.key),
+        **shown_key(further.key),
         "dkim_status": further.status,
         "creation_time": clock.iso_offset(further.created),
     }

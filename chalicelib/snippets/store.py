@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
-from chalicelib.core import dynamo
+from chalicelib.core import audit, dynamo
 from chalicelib.core.dynamo import Key, Keyed, Table, Write
 from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.owner_keys import OwnedKeys
 from chalicelib.core.resource_ids import is_id
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.snippets.model import Snippet
+from chalicelib.snippets.model import Snippet, shown_fields
 
 if TYPE_CHECKING:
     from chalicelib.template_language import SnippetSource
@@ -66,7 +66,8 @@ _CACHED = 64
 
 def create(snippet: Snippet) -> bool:
     """Store a new snippet; return ``False`` if its owner has one with this id."""
-    return dynamo.try_transact(_writes(snippet, condition="attribute_not_exists(#pk)"))
+    line = audit.line(snippet.id, None, shown_fields(snippet))
+    return dynamo.try_transact([*_writes(snippet, condition="attribute_not_exists(#pk)"), *line])
 
 
 def find(scope: Scope, snippet_id: str) -> Snippet | None:
@@ -94,7 +95,8 @@ def delete(owner: Scope, snippet_id: str) -> bool:
         return False
     key = owner.account_id, owner.owner, snippet_id
     record = dynamo.delete(_config, *_snippets.key(*key), condition="attribute_exists(#pk)")
-    return dynamo.try_transact([record, dynamo.delete(_summary_table, *_summaries.key(*key))])
+    summary = dynamo.delete(_summary_table, *_summaries.key(*key))
+    return dynamo.try_transact([record, summary, *audit.line(snippet_id, None, None)])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:
@@ -134,7 +136,8 @@ def _content_of(
 
 
 def _replace(old: Snippet, new: Snippet) -> None:
-    dynamo.transact(_writes(new, **dynamo.if_unchanged("revision", old.revision)))
+    line = audit.line(new.id, shown_fields(old), shown_fields(new))
+    dynamo.transact([*_writes(new, **dynamo.if_unchanged("revision", old.revision)), *line])
 
 
 def _writes(snippet: Snippet, **conditions: Any) -> list[Write]:

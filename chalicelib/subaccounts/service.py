@@ -6,7 +6,9 @@ from typing import Any
 
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
+from chalicelib.api_keys.model import ApiKey
 from chalicelib.api_keys.request import check_grants
+from chalicelib.api_keys.view import shown_fields
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Write, retry_conflicts
 from chalicelib.core.request import Caller
@@ -48,7 +50,7 @@ def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
         subaccount_id=subaccount.id,
         valid_ips=new.key.valid_ips or (),
     )
-    _store(subaccount, api_keys.insertion(key))
+    _store(subaccount, key)
     return view | {"key": secret, "label": key.label, "short_key": key.short_key}
 
 
@@ -60,11 +62,14 @@ def change(account_id: int, subaccount_id: int, changes: SubaccountChange) -> bo
     return subaccount is not None
 
 
-def _store(subaccount: Subaccount, *also: Write) -> None:
-    """Store a new subaccount, while its pool exists; raises 400."""
+def _store(subaccount: Subaccount, key: ApiKey | None = None) -> None:
+    """Store a new subaccount with its key, while its pool exists; raises 400."""
+    insertions = [api_keys.insertion(key)] if key else []
+    keys = {"keys": [{"id": key.id} | shown_fields(key)]} if key else {}
 
     def attempt() -> None:
-        store.create(subaccount, [*also, *_naming(subaccount.account_id, subaccount.ip_pool)])
+        naming = _naming(subaccount.account_id, subaccount.ip_pool)
+        store.create(subaccount, [*insertions, *naming], keys)
 
     retry_conflicts(attempt)
 

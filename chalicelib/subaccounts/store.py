@@ -23,12 +23,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import clock, config_cache, dynamo
+from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.core.owner_keys import account_partition
+from chalicelib.core.scope import PRIMARY
 from chalicelib.subaccounts.entries import ALL, ORDERS, STORED_ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
+from chalicelib.subaccounts.view import subaccount_view
+
+RESOURCE = "subaccounts"
 
 
 class SubaccountItem(Keyed):
@@ -118,11 +122,17 @@ def draw_id() -> int:
     return int(counter["last"])
 
 
-def create(subaccount: Subaccount, also: Sequence[Write] = ()) -> None:
-    """Store a new subaccount, with the writes ``also`` in the same transaction."""
+def create(
+    subaccount: Subaccount, also: Sequence[Write] = (), also_shown: dict[str, Any] | None = None
+) -> None:
+    """Store a new subaccount, with the writes ``also`` in the same transaction.
+
+    The audit log tells ``also_shown`` beside the fields of the subaccount.
+    """
     new = dynamo.put(_config, _to_item(subaccount), condition="attribute_not_exists(#pk)")
+    fields = subaccount_view(subaccount) | (also_shown or {})
     writes = [new, *_put_entries(subaccount), *_move_counts(None, subaccount), *also]
-    dynamo.transact(writes)
+    dynamo.transact([*writes, *_line(subaccount.id, None, fields)])
 
 
 def change(
@@ -160,10 +170,20 @@ def _replace(before: Subaccount, after: Subaccount, also: Sequence[Write]) -> No
     unchanged = dynamo.if_unchanged("version", before.revision)
     main = dynamo.put(_config, _to_item(after), **unchanged)
     entries = [*_put_entries(after), *_remove_entries(before, after)]
+    line = _line(after.id, subaccount_view(before), subaccount_view(after))
     try:
-        dynamo.transact([main, *entries, *_move_counts(before, after), *also])
+        dynamo.transact([main, *entries, *_move_counts(before, after), *also, *line])
     finally:
         config_cache.forget(key_of(after.id))
+
+
+def _line(
+    subaccount_id: int, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+) -> list[Write]:
+    """Return the line of the audit log about a change: subaccounts belong to the whole account."""
+    return audit.change_line(
+        str(subaccount_id), before, after, resource=RESOURCE, subaccount_id=PRIMARY
+    )
 
 
 def _to_item(subaccount: Subaccount) -> SubaccountItem:

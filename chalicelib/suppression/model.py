@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +40,7 @@ MOST_ENTRIES: Final = 1_000_000
 LONGEST_LIST_ID: Final = 255
 LONGEST_DESCRIPTION: Final = 6000  # bytes; a hundred fit a transaction in any encoding
 
+_MOST_SHOWN = 5
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
@@ -114,6 +115,23 @@ class SuppressionHold(NamedTuple):
     def holds_back(self, list_id: str) -> bool:
         """Tell whether a message of this mailing list (empty: of none) is held back."""
         return bool(self.source) or list_id.lower() in self.lists
+
+
+def shown_fields(entries: Collection[SuppressionEntry]) -> dict[str, Any]:
+    """Return what the audit log shows of entries: each one of a recipient, or how many there are.
+
+    Of entries of several recipients it has the number and the first few addresses.
+    """
+    recipients = list(dict.fromkeys(entry.recipient for entry in entries))
+    if len(recipients) > 1:
+        return {"recipients": len(recipients), "first": recipients[:_MOST_SHOWN]}
+    return {
+        " ".join(filter(None, (entry.type, entry.list_id))): {
+            "source": entry.source,
+            "description": entry.description,
+        }
+        for entry in entries
+    }
 
 
 def new_entry(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from chalicelib.core.dynamo import WriteConflict, retry_conflicts
+from chalicelib.core import audit
+from chalicelib.core.dynamo import Write, WriteConflict, retry_conflicts
 from chalicelib.core.errors import NotFound, not_permitted
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression.model import COMPLIANCE, SuppressionEntry
+from chalicelib.suppression.model import COMPLIANCE, SuppressionEntry, shown_fields
 from chalicelib.suppression.store.changes import Changes
 from chalicelib.suppression.store.items import Key, SuppressionItem, read_recipient, to_entry
 from chalicelib.suppression.store.lookup_items import lookup_key_for, without_entry, without_list
@@ -55,10 +56,10 @@ def _remove(
 
     Raises 403, and removes nothing, if a customer would remove an entry of compliance.
     """
-    removed = 0
+    removed, is_logged = 0, False
 
     def attempt() -> int:
-        nonlocal removed
+        nonlocal removed, is_logged
         items = read_recipient(scope, recipient)
         entries = {
             key: entry
@@ -70,10 +71,15 @@ def _remove(
         keys_by_owner: dict[int | None, list[Key]] = defaultdict(list)
         for key, entry in entries.items():
             keys_by_owner[entry.subaccount_id].append(key)
-        failures = sum(
-            _apply(Changes(scope.account_id, subaccount_id), items, keys)
-            for subaccount_id, keys in keys_by_owner.items()
-        )
+        line: Sequence[Write] = ()
+        if not is_logged:
+            line = audit.line(recipient, shown_fields(entries.values()), None)
+        failures = 0
+        for subaccount_id, keys in keys_by_owner.items():
+            changes = Changes(scope.account_id, subaccount_id, line)
+            failures += _apply(changes, items, keys)
+            line = changes.line
+        is_logged = not line
         removed += len(entries) - failures
         if failures:
             raise WriteConflict

@@ -14,12 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core.dynamo import WriteConflict, retry_conflicts
+from chalicelib.core import audit
+from chalicelib.core.dynamo import Write, WriteConflict, retry_conflicts
 from chalicelib.core.errors import ApiError, bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
     MOST_ENTRIES,
     SuppressionEntry,
+    shown_fields,
 )
 from chalicelib.suppression.request import joined_names
 from chalicelib.suppression.store import counts
@@ -148,21 +150,37 @@ def _write(
     written, and 503 if others keep changing the same entries.
     """
     unwritten: list[SuppressionEntry] = []
+    is_logged = False
     own = (replace(entry, subaccount_id=subaccount_id or None) for entry in entries)
     remaining = {key_of(account_id, entry): entry for entry in own}
 
     def attempt() -> None:
-        nonlocal remaining
+        nonlocal remaining, is_logged
         items = read({*remaining, *(lookup_key_for(key) for key in remaining)})
         check(account_id, items, remaining)
-        changes = Changes(account_id, subaccount_id)
+        line = [] if is_logged else _line(items, remaining, rule)
+        changes = Changes(account_id, subaccount_id, line)
         unwritten.extend(_apply(changes, items, remaining, rule))
         remaining = {key: remaining[key] for key in changes.finish()}
+        is_logged = not changes.line
         if remaining:
             raise WriteConflict
 
     retry_conflicts(attempt)
     return unwritten
+
+
+def _line(items: Items, entries: Entries, rule: Rule) -> list[Write]:
+    """Return the action that writes one line of the audit log about all the entries."""
+    if audit.author() is None:
+        return []
+    pairs = [(to_entry(items.get(key)), new) for key, new in entries.items()]
+    after = [entry for old, new in pairs if (entry := rule(old, new))]
+    if len({entry.recipient for entry in after}) > 1:
+        return audit.line("", None, shown_fields(after))
+    before = [old for old, new in pairs if old and rule(old, new)]
+    name = after[0].recipient if after else ""
+    return audit.line(name, shown_fields(before), shown_fields(after))
 
 
 def _apply(

@@ -7,16 +7,20 @@ reference that is never reused, so two versions may share it.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from chalicelib.core import clock
+from chalicelib.core import audit, clock
 from chalicelib.core.errors import ApiError, bad_format, subresource_not_found
+from chalicelib.core.json_types import Json
 from chalicelib.core.options import Changes, changed
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 
 LONGEST_TEXT = 1024
+_SHORT = frozenset({"from", "reply_to", "subject"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,8 @@ class TemplateVersion:
     """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds.
 
     ``snippets`` are the ids that the content names literally. Version 0.1.0 did not store them
-    (stays: templates are not rewritten).
+    (stays: templates are not rewritten). ``outline`` is what the audit log shows of the content,
+    empty in templates that were last edited before there was one.
     """
 
     published: bool
@@ -35,6 +40,7 @@ class TemplateVersion:
     options: Mapping[str, bool]
     updated: float
     snippets: tuple[str, ...] | None = None
+    outline: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,8 @@ class Template:
 class Edit:
     """The changes that a request asks for; ``None`` leaves a field as it is.
 
-    ``snippets`` belong to the content. ``of_published`` says that the edit is of the published
-    version.
+    ``snippets`` and ``outline`` belong to the content. ``of_published`` says that the edit is of
+    the published version.
     """
 
     name: str | None = None
@@ -91,6 +97,7 @@ class Edit:
     options: Changes = field(default_factory=dict)
     content_ref: str | None = None
     snippets: tuple[str, ...] = ()
+    outline: Mapping[str, Any] = field(default_factory=dict)
     shared: bool | None = None
     published: bool | None = None
     of_published: bool = False
@@ -113,6 +120,7 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
         options=changed({}, edit.options),
         updated=clock.now(),
         snippets=edit.snippets,
+        outline=edit.outline,
     )
     return Template(
         account_id=scope.account_id,
@@ -122,6 +130,38 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
         draft=draft,
         published=replace(draft, published=True) if edit.published else None,
     )
+
+
+def outline_of(content: Json) -> dict[str, Any]:
+    """Return what the audit log shows of content: its short fields, and digests of its bodies."""
+    return {
+        name: audit.shown(name, value) if name in _SHORT else audit.digest(_text(value))
+        for name, value in content.items()
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def shown_fields(template: Template) -> dict[str, Any]:
+    """Return the fields of a template for the audit log, those of the published version apart."""
+    version, preview = template.published, template.preview_ref
+    return {
+        "shared_with_subaccounts": template.shared,
+        **_shown_version(template.draft),
+        "published": _shown_version(version) | {"number": version.number} if version else None,
+        "preview_data": f"version {preview[-8:]}" if preview else None,
+    }
+
+
+def _shown_version(version: TemplateVersion) -> dict[str, Any]:
+    return {
+        "name": version.name,
+        "description": version.description,
+        "options": dict(version.options),
+        **version.outline,
+    }
 
 
 def apply_edit(template: Template, edit: Edit) -> Template:
@@ -186,6 +226,7 @@ def _edited_version(version: TemplateVersion, edit: Edit, number: int) -> Templa
         description=version.description if edit.description is None else edit.description,
         content_ref=edit.content_ref or version.content_ref,
         snippets=edit.snippets if edit.content_ref else version.snippets,
+        outline=edit.outline if edit.content_ref else version.outline,
         options=changed(version.options, edit.options),
     )
 

@@ -13,7 +13,7 @@ from chalicelib.core.preview_data import check_preview_data
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
-from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
+from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id, outline_of
 from chalicelib.templates.snippet_names import snippets_in
 
 #: Variables and snippets that one validation names, of each
@@ -119,7 +119,7 @@ def _change(body: TemplateBody, scope: Scope, of_published: bool = False) -> Tem
     check_preview_data(body.preview_data)
     content = read_content(body.content) if body.content else None
     if content is not None:
-        edit = replace(edit, snippets=snippets_in(content))
+        edit = replace(edit, snippets=snippets_in(content), outline=outline_of(content))
     return TemplateChange(edit, content, body.new_preview_data)
 
 

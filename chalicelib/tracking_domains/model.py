@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from chalicelib.core.settings import settings
 
@@ -73,3 +73,13 @@ class TrackingDomain:
 def cname_target() -> str:
     """Return the name that the CNAME records of tracking domains lead to."""
     return settings().tracking_target.format(system=settings().system_domain).lower()
+
+
+def shown_fields(domain: TrackingDomain) -> dict[str, Any]:
+    """Return the fields of a domain that the audit log tells about."""
+    return {
+        "secure": domain.secure,
+        "default": domain.default,
+        "cname_status": domain.cname_status,
+        "compliance_status": domain.compliance_status,
+    }

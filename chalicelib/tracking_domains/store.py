@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import NotRequired, cast
 
-from chalicelib.core import clock, config_cache, defaults, dynamo
+from chalicelib.core import audit, clock, config_cache, defaults, dynamo
 from chalicelib.core.domain_names import normalize
 from chalicelib.core.dynamo import (
     Attributes,
-    ConditionFailed,
     Key,
     Keyed,
     Table,
+    TransactionFailed,
     Write,
     attributes_of,
 )
@@ -41,9 +41,10 @@ from chalicelib.core.owner_keys import (
 )
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
-from chalicelib.tracking_domains.model import Owner, TrackingDomain
+from chalicelib.tracking_domains.model import Owner, TrackingDomain, shown_fields
 
 KIND = "tracking-domain"
+RESOURCE = "tracking-domains"
 #: How long the owner of a deleted domain is kept: a day longer than tracking tokens live
 FORMER_SECONDS = 366 * 86_400
 
@@ -127,9 +128,10 @@ def in_scope(scope: Scope) -> Iterator[TrackingDomain]:
 
 def create(domain: TrackingDomain) -> bool:
     """Store a new domain; return ``False`` if the name is taken."""
+    new = dynamo.put(_config, _to_item(domain), condition="attribute_not_exists(#pk)")
     try:
-        _config.create(_to_item(domain))
-    except ConditionFailed:
+        audit.commit(new, _line(None, domain))
+    except TransactionFailed:
         return False
     finally:
         config_cache.forget((_pk(domain.domain), "domain"))
@@ -175,7 +177,7 @@ def delete(
         former_key = (_pk(before.domain), "former")
         former = _with_owner_of(before, _former.get(*former_key))
         defaults_cleared = _default_writes(before, replace(before, default=False))
-        dynamo.transact([deletion, former, *defaults_cleared])
+        dynamo.transact([deletion, former, *defaults_cleared, *_line(before, None)])
         config_cache.forget((_pk(before.domain), "domain"), former_key)
         return True
 
@@ -183,7 +185,21 @@ def delete(
 
 
 def _replace(before: TrackingDomain, after: TrackingDomain) -> None:
-    dynamo.transact([_saving(before, after), *_default_writes(before, after)])
+    writes = [_saving(before, after), *_default_writes(before, after)]
+    dynamo.transact([*writes, *_line(before, after)])
+
+
+def _line(before: TrackingDomain | None, after: TrackingDomain | None) -> list[Write]:
+    """Return the line of the audit log about a change of a domain."""
+    domain = after or before
+    assert domain is not None
+    return audit.change_line(
+        domain.domain,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=domain.subaccount_id,
+    )
 
 
 def _saving(before: TrackingDomain, after: TrackingDomain) -> Write:

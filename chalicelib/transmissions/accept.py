@@ -14,6 +14,7 @@ from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.recipient_lists.recipients import Refusals, check_recipients
 from chalicelib.recipient_lists.stored_form import decode
+from chalicelib.transmissions.audit_lines import send_line
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
@@ -69,7 +70,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
         transmission = check_options(transmission, sender)
         transmission = _with_leases(transmission, content, recipients)
         transmission = _with_defaults(transmission, content, sender)
-        submit(transmission, recipients, allowance)
+        submit(transmission, recipients, allowance, send_line(transmission, recipients))
     except ServiceError:
         release(transmission, leases_on(content.template, recipients))
         withdraw(transmission, content)

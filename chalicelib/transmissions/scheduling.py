@@ -7,12 +7,15 @@ schedulers may run, and one that was down starts what became due meanwhile.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from chalicelib.core import clock, due
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
 from chalicelib.core.message_event import Refusal
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.transmissions.audit_lines import MOST_LINES, campaign_line, cancel_line
 from chalicelib.transmissions.leases import release, without_list
 from chalicelib.transmissions.model import SUBMITTED, Transmission
 from chalicelib.transmissions.progress import state_of
@@ -46,18 +49,31 @@ def cancel(scope: Scope, transmission_id: str) -> None:
     """
     record = get_in_scope(scope, transmission_id)
     _check_cancellable(record)
-    if not _cancel(record):  # it has started, or was cancelled, since it was read
+    if not _cancel(
+        record, cancel_line(record.transmission)
+    ):  # it has started, or was cancelled, since it was read
         raise _illegal_state(get_in_scope(scope, transmission_id))
 
 
 def cancel_campaign(scope: Scope, campaign_id: str) -> None:
-    """Cancel a campaign's scheduled transmissions; recipients get bounce events of class 25."""
-    for summary in transmissions.scheduled(scope.account_id):
-        if summary.campaign_id != campaign_id or not scope.covers(summary.subaccount_id):
+    """Cancel a campaign's scheduled transmissions; recipients get bounce events of class 25.
+
+    A few transmissions get a line of the audit log each; many get one together, with the first that
+    is cancelled.
+    """
+    ids = [
+        summary.id
+        for summary in transmissions.scheduled(scope.account_id)
+        if summary.campaign_id == campaign_id and scope.covers(summary.subaccount_id)
+    ]
+    line = campaign_line(campaign_id, ids) if len(ids) > MOST_LINES else None
+    for transmission_id in ids:
+        record = transmissions.get(transmission_id)
+        if record is None:
             continue
-        record = transmissions.get(summary.id)
-        if record:
-            _cancel(record)
+        own_line = cancel_line(record.transmission) if line is None else line
+        if _cancel(record, own_line) and line:
+            line = []
 
 
 def get_in_scope(scope: Scope, transmission_id: str) -> Record:
@@ -82,12 +98,12 @@ def _check_cancellable(record: Record) -> None:
         raise schedule_too_close(f"a transmission that starts within {margin} is not cancelled")
 
 
-def _cancel(record: Record) -> bool:
+def _cancel(record: Record, line: Sequence[Write]) -> bool:
     """Cancel a transmission and queue its events; return ``False`` if it is too late.
 
     It leaves the schedule last: should this be interrupted, the events are made at the start time.
     """
-    if not transmissions.cancel(refuse(record, _CANCELLED), record.recipients):
+    if not transmissions.cancel(refuse(record, _CANCELLED), record.recipients, line):
         return False
     queue_start(record.transmission.id)
     due.remove(due_of(record.transmission))

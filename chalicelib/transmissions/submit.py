@@ -18,7 +18,7 @@ knows chunks by their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NotRequired
@@ -26,6 +26,7 @@ from typing import NotRequired
 from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, due, packing, queues
 from chalicelib.core.due import Due
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
@@ -75,17 +76,24 @@ _SMALL_BYTES = 1024 * 1024
 _OVERHEAD_BYTES = 4096
 
 
-def submit(transmission: Transmission, recipients: Recipients, allowance: Allowance) -> None:
+def submit(
+    transmission: Transmission,
+    recipients: Recipients,
+    allowance: Allowance,
+    line: Sequence[Write] = (),
+) -> None:
     """Store a transmission durably, and queue its generation for now or for its time.
+
+    ``line`` is its line of the audit log, if it gets one.
 
     The recipients count against ``allowance``, which raises 420 when they are too many. Raises 503
     when several chunks took too long to be queued; none of them will be sent.
     """
     transmission = replace(transmission, counts_at_acceptance=allowance.counts_at_acceptance)
     if transmission.start_ms or recipients.list_ref:
-        _submit_for_start(transmission, recipients, allowance)
+        _submit_for_start(transmission, recipients, allowance, line)
     else:
-        _submit_now(transmission, recipients, allowance)
+        _submit_now(transmission, recipients, allowance, line)
 
 
 def due_of(transmission: Transmission) -> Due:
@@ -122,7 +130,7 @@ def _queue_only_chunk(
 
 
 def _submit_for_start(
-    transmission: Transmission, recipients: Recipients, allowance: Allowance
+    transmission: Transmission, recipients: Recipients, allowance: Allowance, line: Sequence[Write]
 ) -> None:
     """Store a transmission that is cut into chunks later.
 
@@ -133,18 +141,20 @@ def _submit_for_start(
     record = NewRecord(transmission, data, SUBMITTED, recipients.count, size, list_ref)
     recipients.keep(transmission.id)
     along = [due.addition(due_of(transmission))] if transmission.start_ms else []
-    transmissions.put(record, allowance, along=along)
+    transmissions.put(record, allowance, along=[*along, *line])
     if not transmission.start_ms:
         queue_start(transmission.id)
 
 
-def _submit_now(transmission: Transmission, recipients: Recipients, allowance: Allowance) -> None:
+def _submit_now(
+    transmission: Transmission, recipients: Recipients, allowance: Allowance, line: Sequence[Write]
+) -> None:
     data = transmission.pack()
     size = _chunk_size(len(data))
     state = SUBMITTED if recipients.count <= size else ACCEPTING
     # A request that repeats one that died cuts the same chunks, and counts as that one did
     record = NewRecord(transmission, data, state, recipients.count, size)
-    first = transmissions.put(record, allowance)
+    first = transmissions.put(record, allowance, along=line)
     size = first.chunk_size
     if first.counts_at_acceptance != transmission.counts_at_acceptance:
         transmission = replace(transmission, counts_at_acceptance=first.counts_at_acceptance)

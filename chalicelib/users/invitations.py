@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import audit, clock, system_mailer
-from chalicelib.core.errors import ServiceError, conflict
+from chalicelib.core.errors import conflict
 from chalicelib.core.request import Request
 from chalicelib.core.settings import settings
 from chalicelib.users import mailed_links, passwords, sign_in
@@ -64,10 +64,10 @@ def new_user(
 
 
 def invite(user: User, token: str) -> None:
-    """Mail the link of a new user; if it cannot be sent, the user is removed and 400 raised."""
+    """Mail the link of a new user; raises 400 if it cannot be sent, and the user is removed."""
     try:
         _mail(user, token)
-    except ServiceError:
+    except Exception:
         remove(user)
         raise
 

@@ -11,7 +11,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
-from chalicelib.users import cookies, passkeys, second_factor
+from chalicelib.users import cookies, devices, passkeys, second_factor, throttle
 from chalicelib.users.model import Passkey, User
 from chalicelib.users.sign_in import begin_session, wrong_pair
 from chalicelib.users.store import sessions, users
@@ -76,7 +76,9 @@ def confirm_second_factor(request: Request) -> Reply:
     code = params.text("code", most=MOST_CODE, required=True) or ""
     params.check()
     if second_factor.must_show(user, session):
+        attempt = throttle.begin(request.source_ip, user.email, devices.device_of(request, user))
         second_factor.show_code(user, session, code)
+        throttle.succeed(attempt)
         return ok({"recovery_codes": []})
     return ok({"recovery_codes": second_factor.confirm_totp(user, session, code)})
 

@@ -103,7 +103,7 @@ def _begin(limits: Mapping[str, _Limit], *, passable: str) -> Attempt:
 def _counted(limit: _Limit, before: Failures, now: float) -> Failures:
     """Return the failures with one more."""
     level = max(0.0, before.level - max(0.0, now - before.at) / limit.longest) + 1
-    excess = math.floor(level) - limit.free
+    excess = math.ceil(level) - limit.free
     delay = min(limit.longest, 2.0 ** min(excess, _MOST_DOUBLINGS)) if excess > 0 else 0.0
     until = max(before.until, now + delay) if delay else before.until
     return replace(Failures(), level=level, at=now, until=until)

@@ -29,7 +29,7 @@ def draw_secret() -> bytes:
 
 def seal(secret: bytes, user_id: str) -> bytes:
     """Return a secret as it is stored with its user."""
-    return sealing.seal(secret, _context(user_id))
+    return sealing.seal(secret, context_of(user_id))
 
 
 def base32(secret: bytes) -> str:
@@ -54,7 +54,7 @@ def matching_step(sealed: bytes, user_id: str, code: str, *, after: int = 0) -> 
         return None
     import pyotp
 
-    totp = pyotp.TOTP(base32(sealing.open_sealed(sealed, _context(user_id))))
+    totp = pyotp.TOTP(base32(sealing.open_sealed(sealed, context_of(user_id))))
     present = int(clock.now()) // STEP_SECONDS
     step = None
     for each in range(present - MOST_STEPS_OFF, present + MOST_STEPS_OFF + 1):
@@ -63,5 +63,6 @@ def matching_step(sealed: bytes, user_id: str, code: str, *, after: int = 0) -> 
     return step
 
 
-def _context(user_id: str) -> str:
+def context_of(user_id: str) -> str:
+    """Return what the sealed secret of a user is bound to."""
     return f"user#{user_id}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.core import queues
+from chalicelib.core import audit, dynamo, queues
 from chalicelib.core.queues import Work
 from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead
 from chalicelib.webhooks.model import Webhook
@@ -29,5 +29,9 @@ def redeliver(webhook: Webhook, batch_id: str) -> bool:
         earlier_attempts=batch.attempts,
     )
     queues.send(QUEUE, [Work(head.as_json(), body)])
-    batches.record(batch, None)
+    line = audit.line(
+        webhook.id, None, {"redelivered_batch": batch_id}, subaccount_id=webhook.subaccount_id
+    )
+    if not batches.record(batch, None, line) and line:
+        dynamo.write(line[0])  # a worker was faster: it has recorded its attempt of this round
     return True

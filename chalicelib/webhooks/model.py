@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.core.message_event import Event
 from chalicelib.core.scope import PRIMARY
@@ -105,3 +105,21 @@ class AccessToken:
             return True
         lifetime = self.expires_in * 1000
         return now_ms < self.fetched_ms + max(lifetime - _TOKEN_MARGIN_MS, lifetime // 2)
+
+
+def shown_fields(webhook: Webhook) -> dict[str, Any]:
+    """Return the fields of a webhook that the audit log tells about.
+
+    Of its secrets the log tells only that they have changed (``audit`` hides this field): they are
+    sealed anew only then.
+    """
+    return {
+        "name": webhook.name,
+        "target": webhook.target,
+        "events": list(webhook.events),
+        "active": webhook.active,
+        "subaccount_id": webhook.source,
+        "exception_subaccounts": list(webhook.exceptions),
+        "auth_type": webhook.auth_type,
+        "credentials": webhook.sealed.hex(),
+    }

@@ -19,6 +19,7 @@ from chalicelib.api_keys.source_ips import is_network
 from chalicelib.core import clock
 from chalicelib.core.scope import Scope
 from chalicelib.subaccounts import store as subaccounts
+from infrastructure.admin import authorship
 
 
 class Refused(Exception):
@@ -36,10 +37,11 @@ def create_account(options: argparse.Namespace) -> None:
         country_code=options.country,
         subscription=self_hosted_plan(now),
     )
-    while not accounts.create(account):
+    while not _create(account, options.command):
         account = replace(account, customer_id=accounts.draw_id())
     print(f"account {account.customer_id}")
-    _create_key(account.customer_id, None, "First key", supported(None), [])
+    with authorship.bound(account.customer_id, options.command):
+        _create_key(account.customer_id, None, "First key", supported(None), [])
 
 
 def set_plan(options: argparse.Namespace) -> None:
@@ -133,6 +135,11 @@ def revoke_key(options: argparse.Namespace) -> None:
         raise Refused(f"account {options.account} has no key {options.key}")
     api_keys.delete(key)
     print(f"revoked {key.id}")
+
+
+def _create(account: Account, command: str) -> bool:
+    with authorship.bound(account.customer_id, command):
+        return accounts.create(account)
 
 
 def _create_key(

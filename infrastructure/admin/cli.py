@@ -25,7 +25,14 @@ from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
-from infrastructure.admin import compliance, dead_letters, provider_limits, seeds, sending_ips
+from infrastructure.admin import (
+    authorship,
+    compliance,
+    dead_letters,
+    provider_limits,
+    seeds,
+    sending_ips,
+)
 from infrastructure.local.outgoing_mail import OUTWARD
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.ports import InternalPorts, NotRunning
@@ -123,7 +130,8 @@ def main(arguments: Sequence[str]) -> int:
         except ValueError as error:
             print(error, file=sys.stderr)
             return 2
-        options.run(options)
+        with authorship.bound(getattr(options, "account", None) or 0, options.command):
+            options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # `postfinch admin delivery-queue | head`: nobody reads any more
         # What is left in the buffer must not fail once more at the end of the process

@@ -17,12 +17,13 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from chalicelib.core import audit
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.data_privacy.erasure import erase
@@ -35,12 +36,14 @@ from chalicelib.suppression.model import (
     SuppressionEntry,
     new_entry,
 )
+from infrastructure.admin import authorship
 from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.ports import InternalPorts
 
 COLUMNS = ("recipient", "type", "description", "list_id", "source")
 _ALIASES = {"email": "recipient"}
 _AT_A_TIME = 1000
+TOOL = "python -m infrastructure.admin.suppression"
 
 Row = dict[str, str]
 
@@ -59,9 +62,13 @@ def import_csv(lines: Iterable[str], account_id: int, subaccount_id: int | None)
                 print(f"line {number}: {row.get('recipient', '')}: {reason}", file=sys.stderr)
 
     count, pending = 0, entries()
-    while batch := list(islice(pending, _AT_A_TIME)):
-        service.impose_all(account_id, subaccount_id, batch)
-        count += len(batch)
+    try:
+        while batch := list(islice(pending, _AT_A_TIME)):
+            with audit.bound(None):  # one line for the file
+                service.impose_all(account_id, subaccount_id, batch)
+            count += len(batch)
+    finally:
+        _note({"entries": count})
     return count, left_out
 
 
@@ -130,7 +137,11 @@ def main(arguments: list[str] | None = None) -> int:
     if options.local:
         _use_local(options.local)
     try:
-        return int(options.run(options))
+        author = authorship.author_of(
+            options.account, options.command, tool=TOOL, resource="suppression-list"
+        )
+        with audit.bound(author):
+            return int(options.run(options))
     except (ServiceError, ValueError, csv.Error) as refusal:
         print(refusal, file=sys.stderr)
         return 1
@@ -163,8 +174,17 @@ def _erase(options: argparse.Namespace) -> int:
     if options.whole_account:
         scope = Scope(options.account, None)
     for each in options.recipients:
-        print(f"{each}: {erase(scope, each, compliance=True)} entries and events erased")
+        with audit.bound(None):  # the log must not tell the address
+            count = erase(scope, each, compliance=True)
+        print(f"{each}: {count} entries and events erased")
+    _note({"erased_recipients": len(options.recipients)})
     return 0
+
+
+def _note(fields: Mapping[str, int]) -> None:
+    """Write the line of the audit log about what takes many transactions."""
+    if (author := audit.author()) and any(fields.values()):
+        audit.note("", of=author, after=fields)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -183,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         help="work on the list of this subaccount (default: the primary account)",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     read = commands.add_parser("import", help="write the rows of a CSV file to the list")
     read.add_argument("file", help="CSV file; - for standard input")
     read.set_defaults(run=_import)

@@ -26,12 +26,13 @@ from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
+from chalicelib.users.store import sessions, users
 from chalicelib.webhooks.credentials import Credentials, seal
 from chalicelib.webhooks.model import Webhook, WebhookBatch
 from chalicelib.webhooks.store import batches
 from chalicelib.webhooks.store import webhooks as webhooks
 from tests.unit.calling import Client
-from tests.unit.people import transmission
+from tests.unit.people import make_user, sign_in, transmission
 
 #: A target that is refused before anything is posted
 UNREACHABLE = "https://127.0.0.1/"
@@ -73,6 +74,8 @@ class Case:
     """How a route is called. ``names`` says which thing a parameter of the path is, if not its own;
     the braces of ``query`` are things.
 
+    ``is_unaimed``: the route is about the session of the request alone, and is not called.
+    ``names_company``: the response has the name of the company, which is its account's mark.
     ``always_refused``: a body aimed at another owner is refused, although the path names none.
     ``primary_only``: subaccounts have no such thing. ``own_by_name``: the path names a thing that
     every owner may have, and the caller comes to its own. ``kind`` says under which path owners see
@@ -82,6 +85,8 @@ class Case:
     body: Json | Callable[[Owner], Json] | None = None
     reach: Reach = "scope"
     names: dict[str, str] = field(default_factory=dict)
+    is_unaimed: bool = False
+    names_company: bool = False
     always_refused: bool = False
     primary_only: bool = False
     own_by_name: bool = False
@@ -256,6 +261,39 @@ def _seeded_campaign(owner: Owner) -> None:
     seeding.add(owner.account, campaign, 1, 5, clock.now_ms())
 
 
+def _user(owner: Owner) -> None:
+    """Store a user and an invited one, and begin a session of the first."""
+    for thing, status in (("user_id", "active"), ("invited", "invited")):
+        user = make_user(
+            owner.account,
+            f"{thing}-{owner.tag}@acme.example",
+            "reporting",
+            name=owner.mark,
+            status=status,
+            subaccount_id=owner.subaccount,
+        )
+        owner.things[thing] = user.id
+        if status == "active":
+            sign_in(user)
+            owner.things["session"] = sessions.of_user(user)[0].id
+
+
+def _own_session(owner: Owner) -> None:
+    """Begin another session of the user who has the owner's browser."""
+    if owner.browser:
+        user_id = str(owner.browser.headers["Cookie"]).split(".")[1]
+        user = users.get(user_id)
+        assert user
+        (first,) = sessions.of_user(user)
+        sign_in(user)
+        (second,) = {each.id for each in sessions.of_user(user)} - {first.id}
+        owner.things["own_session"] = second
+
+
+def _new_user(owner: Owner) -> Json:
+    return {"email": f"new-{owner.tag}@acme.example", "role": "reporting", "name": "new"}
+
+
 SEEDS = [
     _key,
     _template,
@@ -271,9 +309,12 @@ SEEDS = [
     _webhook,
     _counts,
     _seeded_campaign,
+    _user,
+    _own_session,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
+_INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
@@ -311,8 +352,28 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/usage"): Case(reach="account"),
     ("GET", "/api/v1/counts"): Case(),
     ("GET", "/api/v1/delivery-queue"): Case(reach="account"),
+    ("GET", "/api/v1/users"): Case(reach="account"),
+    ("POST", "/api/v1/users"): Case(_new_user, reach="account"),
+    ("GET", "/api/v1/users/{user_id}"): Case(reach="account"),
+    ("PUT", "/api/v1/users/{user_id}"): Case({"name": "new"}, reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}"): Case(reach="account", names=_INVITED),
+    ("POST", "/api/v1/users/{user_id}/invitation"): Case(reach="account", names=_INVITED),
+    ("DELETE", "/api/v1/users/{user_id}/second-factor"): Case(reach="account"),
+    ("GET", "/api/v1/users/{user_id}/sessions"): Case(reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}/sessions"): Case(reach="account"),
+    ("DELETE", "/api/v1/users/{user_id}/sessions/{session_id}"): Case(
+        reach="account", names={"session_id": "session"}
+    ),
+    ("GET", "/api/v1/me"): Case(reach="user", names_company=True),
+    ("PUT", "/api/v1/me"): Case({"name": "new"}, reach="user", names_company=True),
+    ("GET", "/api/v1/sessions"): Case(reach="user"),
+    ("DELETE", "/api/v1/sessions/{session_id}"): Case(
+        reach="user", names={"session_id": "own_session"}
+    ),
+    ("POST", "/api/v1/sign-out"): Case(is_unaimed=True),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
+    ("GET", "/api/v1/audit-log"): Case(),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
     ("GET", "/api/v1/api-keys/current"): Case(),
     ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),

@@ -59,7 +59,7 @@ def make_key(
 
 def make_user(account: int = 1, email: str = "", role: str = "admin", **fields: Any) -> User:
     """Store an active user."""
-    name = user_model.draw_id()
+    name = fields.pop("id", "") or user_model.draw_id()
     attributes: dict[str, Any] = {"status": user_model.ACTIVE, "stamp": "first"} | fields
     email = email or f"{name}@acme.example"
     user = User(name, account, email, role, created=clock.now(), **attributes)

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NotRequired, cast
 
-from chalicelib.ab_tests.model import AbTest, Counts, Share
-from chalicelib.core import due, dynamo
+from chalicelib.ab_tests.model import AbTest, Counts, Share, shown_fields
+from chalicelib.core import audit, due, dynamo
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write, attributes_of
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
@@ -34,7 +34,7 @@ CONCERN = "ab_tests"
 
 _VERSIONS = "version#"
 _PARTS = "of#"
-_MOST_AT_ONCE = 99  # older versions deleted in the transaction that deletes the latest one
+_MOST_AT_ONCE = 98  # older versions deleted in the transaction that deletes the latest one
 
 
 class AbTestItem(Keyed):
@@ -110,7 +110,7 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
     if latest(new.account_id, new.id) is not None:
         return False
     try:
-        dynamo.transact([_creation(new), *also, *_due_check(new)])
+        dynamo.transact([_creation(new), *also, *_due_check(new), *_line(None, new)])
     except TransactionFailed as failure:
         if 0 not in failure.failed:
             raise
@@ -121,7 +121,7 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
 def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
     """Replace a version by another form of it; raises ``TransactionFailed`` if it has changed."""
     change = dynamo.put(table, _to_item(new), **_unchanged(old))
-    dynamo.transact([change, *also, *_due_check(new)])
+    dynamo.transact([change, *also, *_due_check(new), *_line(old, new)])
 
 
 def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
@@ -133,7 +133,7 @@ def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
         values={"seen": old.revision, "new": dynamo.draw_revision()},
         condition="#stamp = :seen",
     )
-    dynamo.transact([step_back, _creation(new), *also, *_due_check(new)])
+    dynamo.transact([step_back, _creation(new), *also, *_due_check(new), *_line(old, new)])
 
 
 def delete(test: AbTest) -> None:
@@ -147,7 +147,8 @@ def delete(test: AbTest) -> None:
     surplus, older = older[:-_MOST_AT_ONCE], older[-_MOST_AT_ONCE:]
     table.write_all([], delete=[(pk, sk) for sk in surplus])
     removals = [dynamo.delete(table, pk, sk) for sk in older]
-    dynamo.transact([dynamo.delete(table, pk, last, **_unchanged(test)), *removals])
+    latest_removal = dynamo.delete(table, pk, last, **_unchanged(test))
+    dynamo.transact([latest_removal, *removals, *_line(test, None)])
     table.write_all([], delete=[(pk, sk) for sk in _sort_keys(pk, _PARTS)])
 
 
@@ -158,7 +159,7 @@ def withdraw(draft: AbTest) -> None:
     """
     pk, last = key(draft)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
-    writes = [dynamo.delete(table, pk, last, **_unchanged(draft))]
+    writes = [dynamo.delete(table, pk, last, **_unchanged(draft)), *_line(draft, None)]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
         values = _owner_keys(draft) | {"stamp": dynamo.draw_revision()}
@@ -170,7 +171,9 @@ def delete_version(test: AbTest) -> None:
     """Delete a version that is not the latest, with the items that depend on it."""
     pk, sk = key(test)
     parts = _sort_keys(pk, part_key(test.version, ""))
-    table.write_all([], delete=[(pk, each) for each in [sk, *parts]])
+    removals = [dynamo.delete(table, pk, each) for each in [sk, *parts[:_MOST_AT_ONCE]]]
+    dynamo.transact([*removals, *_line(test, None)])
+    table.write_all([], delete=[(pk, each) for each in parts[_MOST_AT_ONCE:]])
 
 
 def due_entry(test: AbTest) -> Due:
@@ -193,6 +196,13 @@ def part_key(number: int, name: str) -> str:
 def partition(account_id: int, test_id: str) -> str:
     """Return the partition key of everything about a test."""
     return f"ab_test#{account_id}#{test_id}"
+
+
+def _line(old: AbTest | None, new: AbTest | None) -> list[Write]:
+    test = new or old
+    assert test is not None
+    before, after = (shown_fields(each) if each else None for each in (old, new))
+    return audit.line(test.id, before, after, subaccount_id=test.subaccount_id)
 
 
 def _unchanged(test: AbTest) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, cast
 
-from chalicelib.accounts.model import Account, Cancellation
+from chalicelib.accounts.model import Account, Cancellation, shown_fields
 from chalicelib.accounts.plan import Plan
-from chalicelib.core import clock, config_cache, dynamo
+from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys
+from chalicelib.core.scope import PRIMARY
 
 
 class AccountItem(OwnedKeys):
@@ -92,9 +93,10 @@ def all_accounts() -> list[Account]:
 
 def create(account: Account) -> bool:
     """Store a new account; return ``False`` if its id is taken."""
+    new = dynamo.put(_config, _to_item(account), condition="attribute_not_exists(#pk)")
     try:
-        _config.create(_to_item(account))
-    except ConditionFailed:
+        audit.commit(new, _line(None, account))
+    except TransactionFailed:
         return False
     return True
 
@@ -113,12 +115,14 @@ def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
     """
 
     def attempt() -> Account:
-        before = get(account_id)
-        if before is None:
+        record = get(account_id)
+        if record is None:
             raise UnknownAccount(account_id)
         now = clock.now()
-        after = replace(edit(before.at(now)), updated=now)
-        _config.put(_to_item(after), **dynamo.if_unchanged("updated", before.updated))
+        before = record.at(now)
+        after = replace(edit(before), updated=now)
+        unchanged = dynamo.if_unchanged("updated", record.updated)
+        audit.commit(dynamo.put(_config, _to_item(after), **unchanged), _line(before, after))
         return after
 
     account = dynamo.retry_conflicts(attempt)
@@ -137,6 +141,14 @@ def from_item(item: AccountItem) -> Account:
     ):
         fields[name] = kind(**fields[name]) if fields[name] else None
     return Account(**fields)
+
+
+def _line(before: Account | None, after: Account) -> list[Write]:
+    """Return the line of the audit log about a change of an account."""
+    former = shown_fields(before) if before else None
+    present = shown_fields(after)
+    name = str(after.customer_id)
+    return audit.change_line(name, former, present, resource="account", subaccount_id=PRIMARY)
 
 
 def _to_item(account: Account) -> AccountItem:

@@ -10,6 +10,10 @@ The leases on a list are kept in its partition (``core.leases``), its recipients
 it, on the condition that nobody changed or leased the list meanwhile, and then removes the
 old version. A list that is deleted while transmissions wait for it is kept for them
 (``store.deleted``).
+
+Even a single write is a transaction: boto3 repeats a request whose answer was lost, and only of a
+transaction is the repetition recognised. If it were taken for another's write, the recipients that
+the record names would be removed.
 """
 
 from __future__ import annotations
@@ -18,12 +22,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import NotRequired
 
-from chalicelib.core import dynamo, leases
-from chalicelib.core.dynamo import ConditionFailed, Table, retry_conflicts
+from chalicelib.core import audit, dynamo, leases
+from chalicelib.core.dynamo import Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
 from chalicelib.core.leases import Record, ResourceLease
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
-from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.model import RecipientList, shown_fields
 from chalicelib.recipient_lists.store import contents, deleted
 from chalicelib.recipient_lists.stored_form import StoredRecipient
 
@@ -75,12 +79,8 @@ def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[St
 
 def create(new: RecipientList) -> bool:
     """Store the record of a new list; return ``False`` if its id is taken."""
-    item = _to_item(new)
-    try:
-        _config.create(item)
-    except ConditionFailed as conflict:
-        return _is_own_write(item, conflict)
-    return True
+    record = dynamo.put(_config, _to_item(new), condition="attribute_not_exists(#pk)")
+    return dynamo.try_transact([record, *audit.line(new.id, None, shown_fields(new))])
 
 
 def change(
@@ -97,12 +97,8 @@ def change(
         if old is None:
             return None
         new = edit(old)
-        item = _to_item(new)
-        try:
-            _config.put(item, **leases.unchanged(old.revision))
-        except ConditionFailed as conflict:
-            if not _is_own_write(item, conflict):
-                raise
+        record = dynamo.put(_config, _to_item(new), **leases.unchanged(old.revision))
+        dynamo.transact([record, *audit.line(list_id, shown_fields(old), shown_fields(new))])
         return old, new
 
     return retry_conflicts(attempt)
@@ -121,7 +117,9 @@ def delete(account_id: int, list_id: str) -> bool:
         holders = leases.holders(_record(account_id, list_id))
         if holders:
             deleted.keep(old, holders)
-        _config.delete(*_key(account_id, list_id), **leases.unchanged(old.revision))
+        key = _key(account_id, list_id)
+        record = dynamo.delete(_config, *key, **leases.unchanged(old.revision))
+        dynamo.transact([record, *audit.line(list_id, shown_fields(old), None)])
         if not holders:
             contents.remove(contents.version_of(old))
         for holder in holders:
@@ -160,16 +158,6 @@ def check_unused(account_id: int, list_id: str) -> None:
     """Raise 409 with code 1602 if the list is in use now."""
     if leases.is_leased(_record(account_id, list_id)):
         raise resource_conflict(f"recipient list '{list_id}' is in use by msg generation")
-
-
-def _is_own_write(item: RecipientListItem, conflict: ConditionFailed) -> bool:
-    """Tell whether a write failed because it had succeeded before.
-
-    Its answer was lost, so boto3 sent it again. If it were taken for another's write, the
-    recipients that it names would be removed.
-    """
-    present: RecipientListItem | None = conflict.item
-    return present is not None and present["stamp"] == item["stamp"]
 
 
 def _get_unused(account_id: int, list_id: str) -> RecipientList | None:

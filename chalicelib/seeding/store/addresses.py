@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.core.dynamo import Key, Keyed, Table
+from chalicelib.core import audit, dynamo
+from chalicelib.core.dynamo import Key, Keyed, Table, Write
+from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 
 MOST_ADDRESSES: Final = 1000
@@ -45,9 +47,18 @@ def put(account_id: int | None, addresses: list[str]) -> None:
     """
     pk, sk = _key(account_id)
     if addresses:
-        _config.put({"pk": pk, "sk": sk, "addresses": addresses})
+        item: SeedAddressesItem = {"pk": pk, "sk": sk, "addresses": addresses}
+        write = dynamo.put(_config, item)
     else:
-        _config.delete(pk, sk)
+        write = dynamo.delete(_config, pk, sk)
+    # What concerns all accounts is in the log of none
+    audit.commit(write, _line(account_id, addresses) if account_id is not None else [])
+
+
+def _line(account_id: int, addresses: list[str]) -> list[Write]:
+    """Return the line of the audit log about the addresses of an account."""
+    fields = {"addresses": addresses}
+    return audit.line(str(account_id), None, fields, resource="seeds", subaccount_id=PRIMARY)
 
 
 def _key(account_id: int | None) -> Key:

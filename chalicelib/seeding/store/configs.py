@@ -12,14 +12,16 @@ Access patterns of ``config``:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NotRequired
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import config_cache, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table
+from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
 from chalicelib.seeding.model import Config
+from chalicelib.seeding.view import config_view
 
 
 class SeedingConfigItem(Keyed):
@@ -42,6 +44,8 @@ class SeedingOptionsItem(Keyed):
     enabled: bool
 
 
+RESOURCE = "inline-seeds"
+
 _config: Table[SeedingConfigItem] = Table("config")
 _options: Table[SeedingOptionsItem] = Table("config")
 
@@ -58,7 +62,7 @@ def config(account_id: int) -> Config | None:
 
 def put_config(account_id: int, new: Config) -> None:
     """Store the config of an account in place of the one it has."""
-    _config.put(_to_item(account_id, new))
+    audit.commit(dynamo.put(_config, _to_item(account_id, new)), _line(None, new))
     config_cache.forget(config_key(account_id))
 
 
@@ -70,9 +74,11 @@ def change_config(account_id: int, edit: Callable[[Config | None], Config]) -> C
 
     def attempt() -> Config:
         item = _config.get(*config_key(account_id))
-        new = edit(_from_item(item))
-        revision = item.get("stamp") if item else None
-        _config.put(_to_item(account_id, new), **dynamo.if_unchanged("stamp", revision))
+        old = _from_item(item)
+        new = edit(old)
+        unchanged = dynamo.if_unchanged("stamp", item.get("stamp") if item else None)
+        write = dynamo.put(_config, _to_item(account_id, new), **unchanged)
+        audit.commit(write, _line(old, new))
         return new
 
     new = dynamo.retry_conflicts(attempt)
@@ -104,7 +110,24 @@ def is_enabled(account_id: int, part: int) -> bool:
 def set_enabled(account_id: int, part: int, *, enabled: bool) -> None:
     """Turn seeding on or off for a subaccount, or for the primary account (0)."""
     pk, sk = _options_key(account_id, part)
-    _options.put({"pk": pk, "sk": sk, "enabled": enabled})
+    # Without an item it is off
+    missing = "attribute_not_exists(#pk) OR " if enabled else ""
+    item: SeedingOptionsItem = {"pk": pk, "sk": sk, "enabled": enabled}
+    write = dynamo.put(
+        _options,
+        item,
+        condition=f"{missing}#enabled = :former",
+        values={"former": not enabled},
+    )
+    line = audit.line(
+        "options",
+        {"enabled": not enabled},
+        {"enabled": enabled},
+        resource=RESOURCE,
+        subaccount_id=part,
+    )
+    with suppress(TransactionFailed):  # it is so already
+        audit.commit(write, line)
     config_cache.forget((pk, sk))
 
 
@@ -121,6 +144,14 @@ def cached_enabled_owners(account_id: int, owners: Iterable[int | None]) -> set[
     options: dict[int | None, SeedingOptionsItem | None]
     options = {owner: items.get(key) for owner, key in keys.items()}
     return {owner for owner, item in options.items() if item and item["enabled"]}
+
+
+def _line(before: Config | None, after: Config) -> list[Write]:
+    """Return the line of the audit log about a change of the config: it is the whole account's."""
+    former = config_view(before) if before else None
+    return audit.change_line(
+        "config", former, config_view(after), resource=RESOURCE, subaccount_id=PRIMARY
+    )
 
 
 def _to_item(account_id: int, config: Config) -> SeedingConfigItem:

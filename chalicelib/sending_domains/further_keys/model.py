@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.dkim.model import DkimKey
-from chalicelib.sending_domains.model import UNVERIFIED
+from chalicelib.sending_domains.model import UNVERIFIED, shown_key
 
 #: The id reserved for the domain's own key, which signs when a transmission names none
 DEFAULT: Final = "default"
@@ -29,3 +29,8 @@ class FurtherKey:
 def is_id(text: str) -> bool:
     """Tell whether a key can have this id."""
     return _ID.fullmatch(text) is not None
+
+
+def shown_fields(further: FurtherKey) -> dict[str, Any]:
+    """Return the fields of a key that the audit log tells about."""
+    return {"id": further.id, **shown_key(further.key), "dkim_status": further.status}

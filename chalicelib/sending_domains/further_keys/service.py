@@ -103,7 +103,7 @@ def verify(scope: Scope, domain: str, key_id: str) -> tuple[FurtherKey, Outcome]
     owner = get_owned(scope, domain)
     further = _find(owner, key_id)
     outcome = check_dkim(further.key)
-    after = store.set_status(owner.domain, further, outcome.status_after(further.status))
+    after = store.set_status(owner, further, outcome.status_after(further.status))
     if after is None:
         raise _not_found(owner, key_id)
     return after, outcome

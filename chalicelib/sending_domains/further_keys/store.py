@@ -14,15 +14,15 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from chalicelib.core import dynamo
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
+from chalicelib.core import audit, dynamo
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
 from chalicelib.dkim.model import DkimKey
-from chalicelib.sending_domains.further_keys.model import FurtherKey
+from chalicelib.sending_domains.further_keys.model import FurtherKey, shown_fields
 from chalicelib.sending_domains.model import SendingDomain
-from chalicelib.sending_domains.store import touching
+from chalicelib.sending_domains.store import RESOURCE, touching
 
 
 class FurtherKeyItem(Keyed):
@@ -47,8 +47,8 @@ _config: Table[FurtherKeyItem] = Table("config")
 _ids: Table[FurtherKeyIdItem] = Table("config")
 _KEY, _POINTER = "dkim#", "dkim-id#"
 
-# Of the 100 writes that a transaction may have, a domain's deletion needs at most 33: one for each
-# of the 30 parents of its name, and three of its own
+# Of the 100 writes that a transaction may have, a domain's deletion needs at most 34: one for each
+# of the 30 parents of its name, three of its own, and the line of the audit log
 _MOST_AT_ONCE = 66
 
 
@@ -85,7 +85,12 @@ def add(domain: SendingDomain, key: FurtherKey) -> None:
     """
     name = domain.domain
     dynamo.transact(
-        [touching(domain), _put_key(name, key, new=True), _put_pointer(name, key, new=True)]
+        [
+            touching(domain),
+            _put_key(name, key, new=True),
+            _put_pointer(name, key, new=True),
+            *_line(domain, None, key),
+        ]
     )
 
 
@@ -103,28 +108,30 @@ def replace_key(domain: SendingDomain, before: FurtherKey, after: FurtherKey) ->
             _put_key(name, after, new=True),
             _put_pointer(name, after, new=False),
         ]
-    dynamo.transact([touching(domain), *writes])
+    dynamo.transact([touching(domain), *writes, *_line(domain, before, after)])
 
 
-def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | None:
+def set_status(domain: SendingDomain, checked: FurtherKey, status: str) -> FurtherKey | None:
     """Store what the DNS said about a key; ``None`` if the key has been replaced since."""
+    update = dynamo.update(
+        _config,
+        _pk(domain.domain),
+        _sk(checked.key.selector),
+        "SET #status = :status",
+        values={
+            "status": status,
+            "id": checked.id,
+            "public": checked.key.public,
+            "signing_domain": checked.key.signing_domain,
+        },
+        condition="#id = :id AND #key.#public = :public AND #key.#signing_domain = :signing_domain",
+    )
+    after = replace(checked, status=status)
     try:
-        item = _config.update(
-            _pk(domain),
-            _sk(checked.key.selector),
-            "SET #status = :status",
-            values={
-                "status": status,
-                "id": checked.id,
-                "public": checked.key.public,
-                "signing_domain": checked.key.signing_domain,
-            },
-            condition="#id = :id AND #key.#public = :public "
-            "AND #key.#signing_domain = :signing_domain",
-        )
-    except ConditionFailed:
+        audit.commit(update, _line(domain, checked, after))
+    except TransactionFailed:
         return None
-    return _from_item(item)
+    return after
 
 
 def remove(domain: SendingDomain, key: FurtherKey) -> None:
@@ -135,6 +142,7 @@ def remove(domain: SendingDomain, key: FurtherKey) -> None:
             touching(domain),
             dynamo.delete(_config, pk, _sk(key.key.selector)),
             dynamo.delete(_ids, pk, _POINTER + key.id),
+            *_line(domain, key, None),
         ]
     )
 
@@ -152,6 +160,19 @@ def deletion(domain: str) -> list[Write]:
     if surplus := keys[_MOST_AT_ONCE:]:
         _config.write_all([], delete=surplus)
     return [dynamo.delete(_config, *key) for key in keys[:_MOST_AT_ONCE]]
+
+
+def _line(
+    domain: SendingDomain, before: FurtherKey | None, after: FurtherKey | None
+) -> list[Write]:
+    """Return the line of the audit log about a change of a key: it is one of its domain."""
+    return audit.change_line(
+        domain.domain,
+        {"dkim_keys": [shown_fields(before)] if before else []},
+        {"dkim_keys": [shown_fields(after)] if after else []},
+        resource=RESOURCE,
+        subaccount_id=domain.subaccount_id,
+    )
 
 
 def _put_key(domain: str, key: FurtherKey, *, new: bool) -> Write:

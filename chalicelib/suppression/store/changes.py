@@ -7,7 +7,7 @@ when others write at the same time and when a change is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from chalicelib.core import dynamo
@@ -22,11 +22,17 @@ MOST_ACTIONS = 100  # of one transaction
 class Changes:
     """Collects changes entry by entry, and applies them as soon as a transaction is full.
 
+    The first transaction also writes ``line``, the line of the audit log about all of them; after
+    it ``line`` is empty.
+
     ``begin`` an entry, ``set`` its items, and so on; ``finish`` returns the entries that failed.
     """
 
-    def __init__(self, account_id: int, subaccount_id: int | None) -> None:
+    def __init__(
+        self, account_id: int, subaccount_id: int | None, line: Sequence[Write] = ()
+    ) -> None:
         self.account_id = account_id
+        self.line = line
         self._parts = parts_with(subaccount_id)
         self._items: dict[Key, tuple[SuppressionItem | None, SuppressionItem | None]] = {}
         self._entries: list[Key] = []
@@ -34,7 +40,7 @@ class Changes:
 
     def begin(self, entry: Key, keys: Collection[Key]) -> None:
         """Begin the changes for the entry at ``entry``, which are to the items at ``keys``."""
-        capacity = MOST_ACTIONS - len(self._parts)
+        capacity = MOST_ACTIONS - len(self._parts) - len(self.line)
         if len(self._items.keys() | set(keys)) > capacity:
             self._commit()
         self._entries.append(entry)
@@ -61,7 +67,8 @@ class Changes:
         if writes:
             additions = counts.additions(self.account_id, self._parts, self._count_changes())
             try:
-                dynamo.transact(writes + additions)
+                dynamo.transact([*writes, *additions, *self.line])
+                self.line = ()
             except TransactionFailed:
                 self._failures += self._entries
         self._items, self._entries = {}, []

@@ -33,12 +33,12 @@ import time
 from collections.abc import Callable
 from typing import NotRequired
 
-from chalicelib.core import clock, dynamo
+from chalicelib.core import audit, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
 from chalicelib.core.errors import ApiError, resource_conflict
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
-from chalicelib.templates.model import Template, no_template
+from chalicelib.templates.model import Template, no_template, shown_fields
 from chalicelib.templates.store import bodies, records
 from chalicelib.templates.store.records import TemplateItem
 
@@ -236,7 +236,8 @@ def _remove(template: Template, token: str) -> None:
         condition="#revision = :revision AND #deletion = :token",
         values={"revision": template.revision, "token": token},
     )
-    dynamo.transact([head, *bodies.removals(pk, template.body_refs)])
+    line = audit.line(template.id, shown_fields(template), None)
+    dynamo.transact([head, *bodies.removals(pk, template.body_refs), *line])
 
 
 def _lease(template: Template, transmission_id: str, until: float) -> TemplateLeaseItem:

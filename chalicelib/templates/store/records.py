@@ -20,16 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import NotRequired, cast
+from typing import Any, NotRequired, cast
 
-from chalicelib.core import dynamo
+from chalicelib.core import audit, dynamo
 from chalicelib.core.dynamo import Attributes, Table, TransactionFailed
 from chalicelib.core.json_types import Json
 from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.owner_keys import OwnedKeys
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
-from chalicelib.templates.model import Template, TemplateVersion, no_template, no_version
+from chalicelib.templates.model import (
+    Template,
+    TemplateVersion,
+    no_template,
+    no_version,
+    shown_fields,
+)
 from chalicelib.templates.snippet_names import snippets_in
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
@@ -48,6 +54,7 @@ class VersionFields(Attributes):
     #: In seconds
     updated: float
     snippets: NotRequired[list[str] | None]
+    outline: NotRequired[dict[str, Any]]
 
 
 class TemplateItem(OwnedKeys):
@@ -103,8 +110,9 @@ def create(template: Template, content: Json, preview_data: Json | None = None) 
     template = new.with_preview(_referring(template, new.content_ref or ""))
     pk = partition(template.account_id, template.id)
     record = dynamo.put(_config, _to_item(template), condition="attribute_not_exists(#pk)")
+    line = audit.line(template.id, None, shown_fields(template))
     try:
-        dynamo.transact([record, *new.writes(pk)])
+        dynamo.transact([record, *new.writes(pk), *line])
     except TransactionFailed:
         new.discard()
         return False
@@ -264,6 +272,7 @@ def _version(fields: VersionFields) -> TemplateVersion:
         options=fields["options"],
         updated=fields["updated"],
         snippets=None if snippets is None else tuple(snippets),
+        outline=fields.get("outline", {}),
     )
 
 
@@ -286,7 +295,8 @@ def _write(old: Template, new: Template, new_bodies: NewBodies) -> None:
         condition="#revision = :old",
     )
     removals = bodies.removals(pk, old.body_refs - new.body_refs)
-    dynamo.transact([record, *new_bodies.writes(pk), *removals])
+    line = audit.line(new.id, shown_fields(old), shown_fields(new))
+    dynamo.transact([record, *new_bodies.writes(pk), *removals, *line])
 
 
 def _referring(template: Template, ref: str) -> Template:

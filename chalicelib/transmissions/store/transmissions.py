@@ -206,8 +206,10 @@ def start(record: Record) -> bool:
     return True
 
 
-def cancel(transmission: Transmission, recipients: int) -> bool:
+def cancel(transmission: Transmission, recipients: int, line: Sequence[Write] = ()) -> bool:
     """Record that a transmission is cancelled and uncount its recipients, both or neither.
+
+    ``line`` is the line of the audit log, of the same transaction.
 
     Recipients that were not counted when they were accepted have no event yet and are not counted.
 
@@ -216,14 +218,15 @@ def cancel(transmission: Transmission, recipients: int) -> bool:
     change = dynamo.update(
         _transmissions, **_change_of_state(transmission, CANCELLED, {}, in_list=True)
     )
+    writes = [change, *line]
     try:
         if transmission.is_sandbox:
-            sandbox.give_back(transmission.account_id, recipients, [change])
+            sandbox.give_back(transmission.account_id, recipients, writes)
         elif not transmission.counts_at_acceptance:
-            dynamo.transact([change])
+            dynamo.transact(writes)
         else:
             counted_at = transmission.created_ms / 1000
-            usage.give_back(transmission.account_id, recipients, counted_at, [change])
+            usage.give_back(transmission.account_id, recipients, counted_at, writes)
     except TransactionFailed:
         return False
     return True

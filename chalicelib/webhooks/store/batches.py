@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NotRequired
 
-from chalicelib.core import blobs, clock
-from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table, attributes_of
+from chalicelib.core import audit, blobs, clock, dynamo
+from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write, attributes_of
 from chalicelib.core.settings import settings
 from chalicelib.webhooks import attempts
 from chalicelib.webhooks.model import WebhookBatch
@@ -81,8 +81,8 @@ def newest(webhook_id: str, limit: int) -> list[WebhookBatch]:
     return [from_item(item) for item in islice(filter(_is_current, items), limit)]
 
 
-def record(batch: WebhookBatch, body: bytes | None) -> bool:
-    """Record an attempt, and the batch's bytes unless ``None``.
+def record(batch: WebhookBatch, body: bytes | None, lines: Sequence[Write] = ()) -> bool:
+    """Record an attempt, and the batch's bytes unless ``None``, with ``lines`` of the audit log.
 
     Returns ``False`` if a later attempt is already on record.
     """
@@ -95,15 +95,17 @@ def record(batch: WebhookBatch, body: bytes | None) -> bool:
         values |= _store_body(batch, body)
     names = {"webhook_id": batch.webhook_id, "batch_id": batch.batch_id} | values
     earlier = "#attempts <= :attempts AND " if not batch.delivered else ""
+    update = dynamo.update(
+        _table,
+        *key_of(batch.webhook_id, batch.batch_id),
+        "SET " + ", ".join(f"#{name} = :{name}" for name in names) + _removal(empty),
+        values=names | {"no": False},
+        condition="attribute_not_exists(#pk) OR #round < :round OR "
+        f"({earlier}#delivered = :no AND #round = :round)",
+    )
     try:
-        _table.update(
-            *key_of(batch.webhook_id, batch.batch_id),
-            "SET " + ", ".join(f"#{name} = :{name}" for name in names) + _removal(empty),
-            values=names | {"no": False},
-            condition="attribute_not_exists(#pk) OR #round < :round OR "
-            f"({earlier}#delivered = :no AND #round = :round)",
-        )
-    except ConditionFailed:
+        audit.commit(update, lines)
+    except TransactionFailed:
         return False
     return True
 

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import NotRequired, cast
 
-from chalicelib.core import clock, config_cache, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table, attributes_of
+from chalicelib.core import audit, clock, config_cache, dynamo
+from chalicelib.core.dynamo import Key, Keyed, Table, Write, attributes_of
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.webhooks.model import Webhook
+from chalicelib.webhooks.model import Webhook, shown_fields
 
 
 class WebhookItem(Keyed):
@@ -45,6 +45,8 @@ class WebhookItem(Keyed):
     #: Only of a deleted webhook
     expires: NotRequired[int]
 
+
+RESOURCE = "webhooks"
 
 _config: Table[WebhookItem] = Table("config")
 _FIELDS = tuple(name for name in Webhook.__slots__ if name != "revision")
@@ -78,7 +80,8 @@ def of_account(account_id: int) -> list[Webhook]:
 
 def create(webhook: Webhook) -> None:
     """Store a new webhook."""
-    _config.create(_to_item(webhook))
+    new = dynamo.put(_config, _to_item(webhook), condition="attribute_not_exists(#pk)")
+    audit.commit(new, _line(None, webhook))
 
 
 def change(scope: Scope, webhook_id: str, edit: Callable[[Webhook], Webhook]) -> Webhook | None:
@@ -110,13 +113,28 @@ def _is_in(scope: Scope, webhook: Webhook) -> bool:
 
 
 def _replace(before: Webhook, after: Webhook) -> None:
+    write = dynamo.put(
+        _config,
+        _to_item(replace(after, revision=before.revision + 1)),
+        **dynamo.if_unchanged("version", before.revision),
+    )
     try:
-        _config.put(
-            _to_item(replace(after, revision=before.revision + 1)),
-            **dynamo.if_unchanged("version", before.revision),
-        )
+        audit.commit(write, _line(before, after if after.deleted_ms is None else None))
     finally:
         config_cache.forget(key_of(before.account_id, before.id))
+
+
+def _line(before: Webhook | None, after: Webhook | None) -> list[Write]:
+    """Return the line of the audit log about a change of a webhook."""
+    webhook = after or before
+    assert webhook is not None
+    return audit.change_line(
+        webhook.id,
+        shown_fields(before) if before else None,
+        shown_fields(after) if after else None,
+        resource=RESOURCE,
+        subaccount_id=webhook.subaccount_id,
+    )
 
 
 def _to_item(webhook: Webhook) -> WebhookItem:

@@ -1,7 +1,8 @@
 """Restore a backup into an empty data directory.
 
 All of it is written into a folder inside of the directory, and checked there, before anything gets
-its place. What is wrong with the archive or the passphrase leaves nothing behind.
+its place. What is wrong with the archive or the passphrase leaves nothing behind. Nobody is signed
+in at the restored service.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from infrastructure.machine.backup.description import Description
 from infrastructure.machine.backup.errors import BackupError, DamagedArchive
 from infrastructure.machine.backup.hold import hold
 from infrastructure.machine.backup.new_file import synchronize
+from infrastructure.machine.backup.sessions import end_sessions
 
 _LOCK = "lock"
 _NEW = ".restore"
@@ -128,6 +130,7 @@ def _prepare(folder: Path, *, holds: bool) -> int:
     now = time.time()
     try:
         store.check(database)
+        end_sessions(database)
         count = hold(database, now) if holds else 0
     except (DamagedState, sqlite3.Error) as error:
         raise DamagedArchive(str(error)) from None

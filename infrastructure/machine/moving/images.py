@@ -12,16 +12,20 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.core.json_types import Json
 from chalicelib.core.sealing import Sealer
 from chalicelib.dkim import sealed_key
+from chalicelib.users import totp
 from chalicelib.webhooks import credentials
 from chalicelib.webhooks.store import tokens
 from infrastructure.machine.moving.kinds import Kind, without_place
 
 _Change = Callable[[bytes, str], bytes]
+
+#: The sealed secrets of an authenticator in the item of a user; empty where there is none
+_TOTP: Final = ("totp", "totp_pending")
 
 
 def image_of(table: str, kind: Kind, item: Json, sealer: Sealer) -> Json:
@@ -58,6 +62,11 @@ def _with_secrets(table: str, item: Json, change: _Change) -> Json:
         if table == "config":
             context = credentials.context_of(sk)
         result["sealed"] = {"B": change(item["sealed"]["B"], context)}
+    if table == "config" and pk.startswith("user#") and sk == "user":
+        context = totp.context_of(item["id"]["S"])
+        for name in _TOTP:
+            if secret := item[name]["B"]:
+                result[name] = {"B": change(secret, context)}
     for name, value in item.items():
         fields = value.get("M", {})
         if "sealed_private" in fields:

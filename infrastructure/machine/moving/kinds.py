@@ -79,6 +79,11 @@ _RULES: Final = (
     Rule(Kind.PLACE, "config", NOTES),
     # Addresses of the source's hosts, and how far they are warmed up
     Rule(Kind.PLACE, "config", "sending-ip#.*|warmup#.*|due#ip-warmup"),
+    # Who is signed in, what was guessed, and which sign-ins were begun
+    Rule(Kind.PLACE, "config", "user#.*", "session#.*"),
+    Rule(Kind.PLACE, "config", "attempts#.*|resets#.*|used-state#.*"),
+    # It is counted anew at the target (administrators)
+    Rule(Kind.PLACE, "config", "account#.*/administrators", "count"),
     # What the source reports about its own TLS sessions, and the pace of its own deliveries
     Rule(Kind.PLACE, "config", "due#tls-reports"),
     Rule(Kind.PLACE, "messages", "tls-sessions#.*|pace#.*|shaping|held#.*"),

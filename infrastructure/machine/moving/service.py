@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from infrastructure.machine.moving import fresh, totals, work
+from infrastructure.machine.moving import administrators, fresh, totals, work
 from infrastructure.machine.moving.checkpoint import Checkpoint
 from infrastructure.machine.moving.deletions import delete_items
 from infrastructure.machine.moving.item_copy import ItemCopy
@@ -67,6 +67,7 @@ def move(source: Place, target: Place, path: Path, say: Say) -> Outcome:
         number = checkpoint.begin_pass()
         sides = Sides(source, target, checkpoint, number)
         conflicts = _copy(sides, say)
+        administrators.recount(target)
         remaining = work.under_way(source)
         transferred = work.hand_over(sides) if source.is_idle and not remaining else 0
         say("Counting both sides", False)

@@ -7,11 +7,13 @@ import pytest
 from app import app
 from chalicelib.core import clock
 from chalicelib.core.queues import read
-from tests.fake_cloud import queued
+from chalicelib.core.settings import settings
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.audit_lines import lines, told
 from tests.unit.calling import Client
 from tests.unit.core.gateway_events import event
 from tests.unit.ingest.examples import NOW, accept, batch_body, outside_event, process
-from tests.unit.people import make_account, make_key, make_subaccount
+from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
 
 PATH = "/api/v1/ingest/events"
 
@@ -76,3 +78,24 @@ def test_the_failures_are_read_by_their_link_without_a_key() -> None:
     assert response["statusCode"] == 200
     assert response["headers"]["Content-Type"] == "application/x-ndjson"
     assert Client("").get(path + "x").status == 404
+
+
+@pytest.mark.cost
+def test_a_batch_of_a_user_is_a_line_in_the_audit_log_and_one_by_key_only_where_all_are(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with aws_requests() as requests:
+        assert client.post(PATH, outside_event()).status == 200
+    assert "PutItem" not in [each.operation for each in requests]
+    assert lines() == []
+    browser = sign_in(make_user())
+    name = browser.post(PATH, outside_event()).results["id"]
+    action, resource, resource_id, changes = told()
+    assert (action, resource, resource_id) == ("POST", "ingest", name)
+    assert changes["bytes"]["to"] > 0
+    assert browser.post(PATH, None).status == 400
+    assert lines() == []
+    monkeypatch.setenv("AUDIT_SENDS", "all")
+    settings.cache_clear()
+    assert client.post(PATH, outside_event()).status == 200
+    assert told()[1] == "ingest"

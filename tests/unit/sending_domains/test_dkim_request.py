@@ -21,7 +21,7 @@ from chalicelib.sending_domains.dkim_request import (
     generated_key,
     imported_key,
 )
-from chalicelib.sending_domains.view import dkim_key_view
+from chalicelib.sending_domains.model import shown_key
 from tests.unit.key_pairs import OTHER, PAIR
 from tests.unit.sending_domains.requests import error_of
 
@@ -142,12 +142,12 @@ def test_a_changed_key_keeps_the_fields_that_the_request_leaves_out() -> None:
 
 def test_sending_back_the_key_that_the_api_showed_changes_nothing() -> None:
     before = imported_key(body(selector="s1"), "a.test")
-    after = changed_key(before, DkimBody(**dkim_key_view(before)), "a.test")
-    assert (dkim_key_view(after), private_half(after)) == (
-        dkim_key_view(before),
+    after = changed_key(before, DkimBody(**shown_key(before)), "a.test")
+    assert (shown_key(after), private_half(after)) == (
+        shown_key(before),
         private_half(before),
     )
-    other = DkimBody(**{**dkim_key_view(before), "public": OTHER.public_b64})
+    other = DkimBody(**{**shown_key(before), "public": OTHER.public_b64})
     assert error_of(lambda: changed_key(before, other, "a.test"))["code"] == "1400"
 
 

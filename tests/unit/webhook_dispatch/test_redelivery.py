@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 import pytest
 
+from chalicelib.core import audit
+from chalicelib.core.audit import Author
+from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import redelivery
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS, history
 from chalicelib.webhooks.store import batches
 from tests.http_target import Reply, Target
+from tests.unit.audit_lines import only_line
 from tests.unit.events.examples import event_at
 from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhook
+
+AUTHOR = Author(1, Actor("key", "k1", "Website"), "POST", "/api/v1/webhooks", "webhooks")
 
 
 def failed_once(world: Simulation, target: Target) -> None:
@@ -122,3 +129,22 @@ def test_the_history_is_bounded_however_often_a_batch_is_redelivered(
     (after,) = batches.newest("w", 10)
     assert len(target.posts) == MOST_ATTEMPTS + 6
     assert [each.response_code for each in history(after)] == [200] * (MOST_ATTEMPTS + 1)
+
+
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_a_redelivery_is_a_line_in_the_audit_log(
+    world: Simulation, target: Target, is_overtaken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a worker has recorded its attempt before the request could."""
+    webhook = make_webhook(target.url)
+    failed_once(world, target)
+    (batch,) = batches.newest("w", 10)
+    with world.watched(), audit.bound(AUTHOR), monkeypatch.context() as patch:
+        assert not redelivery.redeliver(webhook, "none")
+        if is_overtaken:
+            round_one = replace(batches.next_round(batch), delivered=True)
+            patch.setattr("chalicelib.core.queues.send", lambda *_: batches.record(round_one, None))
+        assert redelivery.redeliver(webhook, batch.batch_id)
+        line = only_line()
+    assert (line["resource"], line["resource_id"]) == ("webhooks", "w")
+    assert line["changes"] == {"redelivered_batch": {"from": None, "to": batch.batch_id}}

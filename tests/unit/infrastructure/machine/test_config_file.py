@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.core import identity_providers
 from infrastructure.local.supervisor.data_folder import ConfigError
 from infrastructure.machine import config_file
 
@@ -24,9 +25,35 @@ def test_texts_numbers_and_truths_are_read_as_the_environment_has_them(path: Pat
     }
 
 
+def test_tables_of_providers_are_a_list_in_json(path: Path) -> None:
+    path.write_text(
+        """
+[[oidc_providers]]
+id = "acme"
+name = "Acme"
+issuer = "https://login.acme.example"
+client_id = "postfinch"
+roles = { "mail admins" = "admin" }
+role_claim = "groups"
+private_network = true
+
+[[oidc_providers]]
+id = "other"
+name = "Other"
+issuer = "https://other.example"
+client_id = "postfinch"
+"""
+    )
+    first, second = identity_providers.read(config_file.read(path)["oidc_providers"])
+    assert (first.roles, first.private_network) == ({"mail admins": "admin"}, True)
+    assert second.issuer == "https://other.example"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("[[oidc_providers]]\nid = 2026-01-01", "oidc_providers has a value that JSON does not"),
+        ("[oidc_providers]\nid = 'acme'", "oidc_providers must be a text, a number"),
         ("http_prot = 80", "has a name that is no setting: http_prot"),
         ("TLS = 'off'", "has a name that is no setting: TLS"),
         ("trusted_proxies = ['192.0.2.1']", "trusted_proxies must be a text, a number"),

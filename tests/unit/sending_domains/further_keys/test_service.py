@@ -269,10 +269,11 @@ def test_a_check_does_not_change_the_status_of_a_key_that_was_replaced_meanwhile
     change_to: dict[str, str],
 ) -> None:
     add()
-    before = further_keys.get(NAME, "k1")
+    before, owner = further_keys.get(NAME, "k1"), store.get(NAME)
     assert before is not None
+    assert owner is not None
     change("k1", **change_to)
-    assert further_keys.set_status(NAME, before, "valid") is None
+    assert further_keys.set_status(owner, before, "valid") is None
     now = further_keys.get(NAME, "k1")
     assert now is not None
     assert now.status == "unverified"

@@ -20,6 +20,7 @@ import chalicelib
 from chalicelib.core import compression
 from infrastructure.local.cloud import store
 from infrastructure.local.cloud.store import Store
+from infrastructure.local.cloud.stored_table import StoredTable
 from infrastructure.local.supervisor import data_folder
 from infrastructure.machine.backup import __main__ as command
 from infrastructure.machine.backup import create, description, headers, layout, new_file, restore
@@ -88,6 +89,46 @@ def test_everything_that_is_stored_comes_back(
     assert opened.read("PRAGMA journal_mode").fetchone() == ("wal",)
     assert opened.read("PRAGMA auto_vacuum").fetchone() == (2,)
     opened.close()
+
+
+TABLE = {
+    "pk_name": "pk",
+    "sk_name": "sk",
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+    ],
+}
+
+
+def add_items(data_dir: Path, number: int, name: str, *keys: tuple[str, str]) -> None:
+    """Store items of a table as the service does."""
+    place = ("0", "us-east-1", f"postfinch-test-{name}")
+    service = Store(data_dir / layout.DATABASE)
+    service.write("INSERT INTO tables VALUES (?, ?, ?, ?, ?)", (number, *place, "expires"))
+    table = StoredTable(service, number, place, TABLE, "expires")
+    table.prepare(None)
+    for pk, sk in keys:
+        table.put({"pk": {"S": pk}, "sk": {"S": sk}})
+    service.commit()
+    service.close()
+
+
+def test_users_and_the_audit_log_are_restored_and_nobody_is_signed_in(
+    data_dir: Path, path: Path, target: Path
+) -> None:
+    users = [("email#ann@acme.test", "user"), ("user#ann", "user"), ("account#1", "account")]
+    lines = [("1#2026-11", "0000000000001#l1"), ("1#users#ann", "0000000000001#l1")]
+    add_items(data_dir, 1, "config", *users, ("user#ann", "session#a"), ("user#ben", "session#b"))
+    add_items(data_dir, 2, "audit", *lines)
+    create_backup(data_dir, path)
+    restore_backup(path, target)
+    connection = sqlite3.connect(target / layout.DATABASE)
+    rows = [
+        connection.execute(f"SELECT pk, sk FROM items_{each} ORDER BY pk").fetchall()
+        for each in (1, 2)
+    ]
+    connection.close()
+    assert rows == [sorted(users), lines]
 
 
 def test_only_the_owner_may_read_the_backup_and_what_is_restored(

@@ -66,6 +66,18 @@ def test_secrets_under_different_keys_have_the_same_image() -> None:
     assert OTHER.open(item["sealed"]["B"], "webhook/w1") == b"password"
 
 
+def test_the_secrets_of_an_authenticator_get_the_targets_key() -> None:
+    user = {"pk": {"S": "user#u1"}, "sk": {"S": "user"}, "id": {"S": "u1"}}
+    secrets = {"totp": {"B": ONE.seal(b"secret", "user#u1")}, "totp_pending": {"B": b""}}
+    image = image_of("config", Kind.PLAIN, user | secrets, ONE)
+    assert (image["totp"], image["totp_pending"]) == ({"B": b"secret"}, {"B": b""})
+    item = sealed("config", image, OTHER)
+    assert OTHER.open(item["totp"]["B"], "user#u1") == b"secret"
+    assert item["totp_pending"] == {"B": b""}
+    with pytest.raises(SealBroken):
+        image_of("config", Kind.PLAIN, user | secrets, OTHER)
+
+
 def test_a_secret_of_another_key_is_noticed() -> None:
     with pytest.raises(SealBroken):
         image_of("config", Kind.PLAIN, webhook(ONE), OTHER)
@@ -80,6 +92,7 @@ def test_every_module_that_seals_is_known_here() -> None:
     }
     assert modules == {
         "chalicelib/dkim/sealed_key.py",
+        "chalicelib/users/totp.py",
         "chalicelib/webhooks/credentials.py",
         "chalicelib/webhooks/store/tokens.py",
     }

@@ -257,6 +257,68 @@ def test_a_secret_that_the_source_cannot_open_ends_the_move(move: Move) -> None:
         move.run()
 
 
+ANN = ("config", "user#ann", "user")
+COUNT = ("config", "account#1/administrators", "count")
+
+
+def put_user(place: FakePlace, name: str, role: str = "admin", status: str = "active") -> None:
+    place.put(
+        *("config", f"user#{name}", "user"),
+        **{"id": name, "account_id": 1, "email": f"{name}@acme.test"},
+        **{"role": role, "status": status, "password": "$argon2id$hash", "recovery": ["digest"]},
+        **{"totp": place.sealer.seal(b"secret", f"user#{name}"), "totp_pending": b""},
+        passkeys=[{"id": "key", "public_key": "public", "sign_count": 4, "name": "Laptop"}],
+    )
+    place.put("config", f"email#{name}@acme.test", "user", user_id=name)
+
+
+def test_users_arrive_with_factors_and_lines_of_the_log_and_nobody_is_signed_in(move: Move) -> None:
+    put_user(move.source, "ann")
+    move.source.put(*COUNT, count=1)
+    move.source.put("config", "user#ann", "session#cookie", user_id="ann")
+    move.source.put("config", "attempts#address#x", "attempts", level=3)
+    move.source.put("audit", "1#2026-11", "0000000000001#l1", id="l1", changes="{}")
+    outcome = move.run()
+    assert (outcome.is_right, outcome.is_complete) == (True, True)
+    user, original = move.target.read(*ANN), move.source.read(*ANN)
+    assert move.target.sealer.open(user.pop("totp"), "user#ann") == b"secret"
+    del original["totp"]
+    assert user == original
+    assert move.target.read("config", "email#ann@acme.test", "user") == {"user_id": "ann"}
+    assert move.target.read("audit", "1#2026-11", "0000000000001#l1")["id"] == "l1"
+    assert move.target.read(*COUNT) == {"count": 1}
+    assert move.target.read("config", "user#ann", "session#cookie") is None
+    assert move.target.read("config", "attempts#address#x", "attempts") is None
+
+
+def test_administrators_of_both_sides_are_counted_and_sessions_of_the_target_stay(
+    move: Move,
+) -> None:
+    for name in ("ann", "ben", "cleo"):
+        put_user(move.source, name)
+    put_user(move.source, "dan", role="developer")
+    put_user(move.source, "eve", status="invited")
+    move.source.put(*COUNT, count=3)
+    move.run()
+    assert move.target.read(*COUNT) == {"count": 3}
+    move.target.put("config", "user#ann", "session#new", user_id="ann")
+    # Both sides make a change, and the target's number is off
+    put_user(move.source, "ben", status="disabled")
+    put_user(move.target, "cleo", role="developer")
+    put_user(move.target, "fay")
+    move.target.put(*COUNT, count=9)
+    assert move.run().is_right
+    assert move.target.read(*COUNT) == {"count": 2}
+    assert move.target.read("config", "user#ann", "session#new") is not None
+
+
+def test_an_account_that_loses_its_administrators_has_none_counted(move: Move) -> None:
+    put_user(move.source, "ann", role="developer")
+    move.source.put(*COUNT, count=0)
+    move.run()
+    assert move.target.read(*COUNT) == {"count": 0}
+
+
 @pytest.mark.parametrize("after", [False, True])
 def test_a_move_that_is_killed_at_any_request_goes_on_and_counts_nothing_twice(
     move: Move, after: bool

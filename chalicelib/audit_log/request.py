@@ -1,0 +1,83 @@
+"""Read the query of a search of the audit log, and make the cursor of its next page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from chalicelib.audit_log.search import (
+    AuditFilters,
+    AuditPage,
+    AuditSearch,
+    from_time,
+    to_time,
+)
+from chalicelib.core import clock, cursors
+from chalicelib.core.cursors import FIRST, BadCursor
+from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import integer
+from chalicelib.core.query import Query
+from chalicelib.core.scope import Scope
+
+DEFAULT_PER_PAGE: Final = 100
+MOST_PER_PAGE: Final = 1000
+DEFAULT_DAYS: Final = 30
+
+_PURPOSE: Final = "audit log"
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_LAST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
+
+
+def read_search(query: Query, scope: Scope) -> AuditSearch:
+    """Read the filters and the page; raises 400. ``from`` and ``to`` are both included."""
+    filters = AuditFilters(
+        query.get("actor", ""), query.get("resource", ""), query.get("resource_id", "")
+    )
+    if filters.resource_id and not filters.resource:
+        raise invalid_params("resource_id needs resource beside it", param="resource_id")
+    per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
+    texts = [query.get(name, "") for name in ("from", "to")]
+    about = [filters.actor, filters.resource, filters.resource_id]
+    binding: list[object] = [scope.account_id, scope.part, *about, *texts]
+    cursor = query.get("cursor", FIRST)
+    low, high = _span(query) if cursor == FIRST else _position(cursor, binding)
+    return AuditSearch(filters, low, high, per_page, binding)
+
+
+def next_cursor(search: AuditSearch, page: AuditPage) -> str:
+    """Return the cursor of the page that follows, empty if there is none."""
+    if not page.high:
+        return ""
+    return cursors.encode([search.low, page.high], _PURPOSE, search.binding)
+
+
+def _span(query: Query) -> tuple[str, str]:
+    to_ms = _time_ms(query, "to", clock.now_ms())
+    from_ms = _time_ms(query, "from", to_ms - DEFAULT_DAYS * 86_400_000)
+    if from_ms > to_ms:
+        raise invalid_params("from must be before to", param="from")
+    return from_time(from_ms), to_time(min(to_ms, _LAST_MS))
+
+
+def _position(cursor: str, binding: list[object]) -> tuple[str, str]:
+    try:
+        low, high = cursors.decode(cursor, _PURPOSE, binding)
+    except BadCursor as fault:
+        raise invalid_params(str(fault), param="cursor") from None
+    return low, high
+
+
+def _time_ms(query: Query, name: str, default: int) -> int:
+    """Read an ISO 8601 date; without an offset it is in UTC."""
+    text = query.get(name)
+    if not text:
+        return default
+    try:
+        # A "+" that was not percent-encoded arrives as a blank
+        moment = datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError:
+        example = f"{name} must be a date such as 2026-01-31T09:05:00Z"
+        raise invalid_params(example, param=name) from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(milliseconds=1)
