@@ -238,6 +238,11 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        created_by: {
+          type: "user" | "key" | "operator";
+          id: string;
+          label: string;
+        };
         expires_at: string | null;
         last_used: string | null;
         subaccount_id?: number;
@@ -251,6 +256,11 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        created_by: {
+          type: "user" | "key" | "operator";
+          id: string;
+          label: string;
+        };
         expires_at: string | null;
         last_used: string | null;
         subaccount_id?: number;

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from chalicelib.core import clock
+from chalicelib.core.request import NOBODY, Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class ApiKey:
 
     ``key_id`` is the hash under which the key is found. An empty ``valid_ips`` admits every
     address (spec 5.4). From ``expires_ms`` on the key is refused; ``None`` is no end. ``last_used``
-    is the hour of its last use, in seconds; ``None`` is never.
+    is the hour of its last use, in seconds; ``None`` is never. ``created_by`` is ``NOBODY`` for the
+    keys of first starts and of earlier versions.
     """
 
     key_id: str
@@ -34,6 +36,7 @@ class ApiKey:
     valid_ips: list[str] = field(default_factory=list)
     expires_ms: int | None = None
     last_used: int | None = None
+    created_by: Actor = NOBODY
 
     @property
     def id(self) -> str:
@@ -58,6 +61,7 @@ def new_key(
     subaccount_id: int | None = None,
     valid_ips: Sequence[str] = (),
     expires_ms: int | None = None,
+    created_by: Actor = NOBODY,
 ) -> ApiKey:
     """Return the record of ``key``, created now."""
     return ApiKey(
@@ -70,6 +74,7 @@ def new_key(
         subaccount_id=subaccount_id,
         valid_ips=list(valid_ips),
         expires_ms=expires_ms,
+        created_by=created_by,
     )
 
 

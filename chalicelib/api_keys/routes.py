@@ -52,6 +52,7 @@ def create_key(request: Request) -> Reply:
         subaccount_id=caller.scope.owner,
         valid_ips=fields.valid_ips or (),
         expires_ms=fields.expires_ms,
+        created_by=caller.actor,
     )
     store.put(key)
     return ok({"id": key.id, "key": secret, "short_key": key.short_key, "label": key.label})

@@ -25,6 +25,7 @@ from chalicelib.core import config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
+from chalicelib.core.request import NOBODY, Actor
 from chalicelib.core.scope import Scope
 
 
@@ -44,6 +45,8 @@ class ApiKeyItem(OwnedKeys):
     expires_ms: NotRequired[int | None]
     #: The hour of the last use, in seconds; absent until the first
     last_used: NotRequired[int]
+    #: Who made it: ``type``, ``id`` and ``label``; absent where nobody is known
+    created_by: NotRequired[dict[str, str]]
 
 
 _config: Table[ApiKeyItem] = Table("config")
@@ -94,8 +97,8 @@ def find(scope: Scope, name: str) -> ApiKey | None:
 def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     """Set ``fields`` of a key and no others, which another request may be changing.
 
-    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips`` and ``expires_ms``. Returns
-    ``False`` if the key has been deleted.
+    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips``, ``expires_ms`` and
+    ``created_by``. Returns ``False`` if the key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
     exists = "attribute_exists(#pk)"
@@ -120,6 +123,14 @@ def note_use(key_id: str, hour: int) -> None:
         )
 
 
+def rename_creator(account_id: int, creator: Actor) -> None:
+    """Let the keys that an actor has made show the actor's present label, such as a pseudonym."""
+    for key in in_scope(Scope(account_id, None)):
+        former = key.created_by
+        if (former.type, former.id) == (creator.type, creator.id) and former != creator:
+            change(key, {"created_by": creator._asdict()})
+
+
 def delete(key: ApiKey) -> None:
     """Delete a key."""
     _config.delete(*key_of(key.key_id))
@@ -139,6 +150,7 @@ def from_item(item: ApiKeyItem) -> ApiKey:
         created=item["created"],
         expires_ms=item.get("expires_ms"),
         last_used=item.get("last_used"),
+        created_by=Actor(**item["created_by"]) if "created_by" in item else NOBODY,
     )
 
 
@@ -160,4 +172,6 @@ def _to_item(key: ApiKey) -> ApiKeyItem:
     }
     if key.last_used is not None:
         item["last_used"] = key.last_used
+    if key.created_by != NOBODY:
+        item["created_by"] = key.created_by._asdict()
     return item

@@ -38,6 +38,14 @@ _SHOWN: Final[dict[str, Json | Maybe]] = {
     "grants": array(text()),
     "valid_ips": array(text()),
     "created_at": moment(),
+    "created_by": nullable(
+        record(
+            type=one_of(["user", "key", "operator"]),
+            id=text(),
+            label=text(about="The user's address, the key's label or the operator's command"),
+        )
+    )
+    | {"description": "Who made the key. Null: unknown, as for the first key"},
     "expires_at": nullable(moment()) | {"description": "The end of the key. Null: none"},
     "last_used": nullable(moment())
     | {"description": "The hour in which the key was last used. Null: never"},

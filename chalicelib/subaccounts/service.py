@@ -48,6 +48,7 @@ def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
         subaccount_id=subaccount.id,
         valid_ips=new.key.valid_ips or (),
         expires_ms=new.key.expires_ms,
+        created_by=caller.actor,
     )
     _store(subaccount, api_keys.insertion(key))
     return view | {"key": secret, "label": key.label, "short_key": key.short_key}

@@ -58,10 +58,3 @@ export function chosenEnd(test) {
     ? ""
     : localTime(test.end_time);
 }
-
-/** A time of the API for an input of date and time, which knows no time zones. */
-export function localTime(time) {
-  if (!time) return "";
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
-}

@@ -16,7 +16,7 @@ from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import supported
 from chalicelib.api_keys.source_ips import is_network
-from chalicelib.core import clock
+from chalicelib.core import audit, clock
 from chalicelib.core.scope import Scope
 from chalicelib.subaccounts import store as subaccounts
 
@@ -150,6 +150,7 @@ def _create_key(
         grants,
         subaccount_id=subaccount_id or None,
         valid_ips=valid_ips,
+        created_by=audit.actor(),
     )
     api_keys.put(key)
     print(f"key {secret}\nkey id {key.id}")

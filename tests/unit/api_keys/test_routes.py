@@ -7,8 +7,9 @@ import pytest
 
 from chalicelib.api_keys import store
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS, used
-from chalicelib.api_keys.model import key_id
+from chalicelib.api_keys.model import draw_key, key_id, new_key
 from chalicelib.core import clock
+from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
@@ -42,6 +43,7 @@ def test_a_key_is_shown_once_and_works(owner: Client) -> None:
 
 
 def test_a_key_is_shown_with_all_its_fields_but_the_secret(owner: Client) -> None:
+    (own,) = owner.get(KEYS).results
     with clock.use(lambda: 1_769_850_000.25):
         key = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.0/24"]}).results
     assert owner.get(f"{KEYS}/{key['id']}").results == {
@@ -51,6 +53,7 @@ def test_a_key_is_shown_with_all_its_fields_but_the_secret(owner: Client) -> Non
         "grants": ["smtp/inject", "transmissions/modify"],
         "valid_ips": ["192.0.2.0/24"],
         "created_at": "2026-01-31T09:00:00.250Z",
+        "created_by": {"type": "key", "id": own["id"], "label": "tests"},
         "expires_at": None,
         "last_used": None,
     }
@@ -219,6 +222,19 @@ def test_the_list_is_filtered_by_label_end_and_last_use(owner: Client) -> None:
 def test_a_filter_that_is_wrong_is_named(owner: Client, query: str, param: str) -> None:
     response = owner.get(f"{KEYS}?{query}")
     assert (response.status, response.error["param"]) == (400, param)
+
+
+def test_a_key_shows_the_user_who_made_it_and_an_erased_one_by_a_pseudonym(owner: Client) -> None:
+    ada, bob = Actor("user", "u1", "ada@example.com"), Actor("user", "u2", "bob@example.com")
+    for actor in (ada, bob):
+        store.put(new_key(draw_key(), 1, actor.label, ["metrics/view"], created_by=actor))
+    store.rename_creator(1, ada._replace(label="erased"))
+    made = {key["label"]: key["created_by"] for key in owner.get(KEYS).results}
+    assert made == {
+        "tests": None,
+        "ada@example.com": {"type": "user", "id": "u1", "label": "erased"},
+        "bob@example.com": {"type": "user", "id": "u2", "label": "bob@example.com"},
+    }
 
 
 @pytest.mark.spec("5-r3")

@@ -7,6 +7,7 @@ import pytest
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.core.dynamo import Table, encode_item
+from chalicelib.core.request import Actor
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -33,6 +34,7 @@ def test_a_key_comes_back_with_all_its_fields() -> None:
         valid_ips=["192.0.2.0/24", "2001:db8::1"],
         expires_ms=1_800_000_000_123,
         last_used=1_769_850_000,
+        created_by=Actor("user", "u1", "ada@example.com"),
     )
     store.put(record)
     assert store.get(record.key_id) == record

@@ -65,6 +65,9 @@ def test_the_key_can_be_limited_to_addresses(owner: Client) -> None:
 
 def test_the_key_can_have_an_end(owner: Client) -> None:
     result = owner.post(PATH, NEW | {"key_expires_at": "2127-01-31T09:00:00Z"}).results
+    (key,) = owner.on_behalf_of(result["subaccount_id"]).get("/api/v1/api-keys").results
+    assert key["expires_at"] == "2127-01-31T09:00:00.000Z"
+    assert (key["created_by"]["type"], key["created_by"]["label"]) == ("key", "tests")
     client = Client(result["key"])
     assert client.post("/api/v1/transmissions", transmission()).status == 200
     for moment, status in ((4_957_059_599.0, 200), (4_957_059_600.0, 401)):
