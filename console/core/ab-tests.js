@@ -1,5 +1,5 @@
 // What the console knows about A/B tests: their address, their states, and how sure a rate is.
-import { number } from "./format.js";
+import { localTime, number } from "./format.js";
 
 export const AB_TESTS = "api/v1/ab-test";
 export const AB_GRANT = "ab-testing/manage";
