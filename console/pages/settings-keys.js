@@ -108,7 +108,7 @@ function Filter({ q, show }) {
   return html`
     <div class="pane-note toolbar fit">
       <${SearchField}
-        label="Name of the key"
+        label="Find a key"
         value=${q}
         onInput=${(text) => setQuery({ q: text })}
       />

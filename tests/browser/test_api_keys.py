@@ -133,7 +133,7 @@ def test_the_list_is_filtered_and_its_filter_is_in_the_address(
         make_key(service, label, days)
     page = console.open("settings/keys")
     names = page.get_by_role("list", name="API keys").locator(".strong")
-    page.get_by_label("Name of the key").fill("filter")
+    page.get_by_label("Find a key").fill("filter")
     expect(names).to_have_text(["Filter soon", "Filter later", "Filter open"])
     page.get_by_label("Which keys").select_option("Ending within a week")
     expect(names).to_have_text(["Filter soon"])

@@ -229,8 +229,8 @@ def test_a_key_shows_the_user_who_made_it_and_an_erased_one_by_a_pseudonym(owner
     for actor in (ada, bob):
         store.put(new_key(draw_key(), 1, actor.label, ["metrics/view"], created_by=actor))
     store.rename_creator(1, ada._replace(label="erased"))
-    made = {key["label"]: key["created_by"] for key in owner.get(KEYS).results}
-    assert made == {
+    creators = {key["label"]: key["created_by"] for key in owner.get(KEYS).results}
+    assert creators == {
         "tests": None,
         "ada@example.com": {"type": "user", "id": "u1", "label": "erased"},
         "bob@example.com": {"type": "user", "id": "u2", "label": "bob@example.com"},
