@@ -15,7 +15,7 @@ import { localTime, plural } from "../core/format.js";
 import { inFewWords, loadGrants } from "../core/grants.js";
 import { useResource } from "../core/resource.js";
 import { route, setQuery } from "../core/router.js";
-import { subaccountName } from "../core/service.js";
+import { ownKey, subaccountName } from "../core/service.js";
 import { subaccount } from "../core/session.js";
 import { Badge, Button, SearchField, SelectField, TextField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
@@ -77,8 +77,6 @@ export function Keys() {
 }
 
 function List({ resource, filtered, setForm }) {
-  const current = useResource((signal) => get(`${PATH}/current`, undefined, { signal }));
-  const own = current.data?.results.id;
   const destroy = deleteAction(resource);
   return html`
     <${Loaded} resource=${resource}>
@@ -92,7 +90,6 @@ function List({ resource, filtered, setForm }) {
                     key=${each.id}
                     row=${each}
                     offer=${offer}
-                    own=${own}
                     setForm=${setForm}
                     destroy=${destroy}
                   />
@@ -151,14 +148,14 @@ function deleteAction(resource) {
   };
 }
 
-function KeyRow({ row, offer, own, setForm, destroy }) {
+function KeyRow({ row, offer, setForm, destroy }) {
   return html`
     <li class="wraps">
       <div class="grow">
         <div class="row wraps">
           <span class="strong">${row.label}</span>
           <code>${row.short_key}…</code>
-          ${row.id === own && html`<${Badge} tone="info" icon="user">This key<//>`}
+          ${row.id === ownKey.value && html`<${Badge} tone="info" icon="user">This key<//>`}
           ${
             row.subaccount_id &&
             html`<${Badge} icon="users">${subaccountName(row.subaccount_id)}<//>`
@@ -185,7 +182,7 @@ function KeyRow({ row, offer, own, setForm, destroy }) {
         <${Button}
           kind="small danger"
           icon="trash-2"
-          disabled=${row.id === own}
+          disabled=${row.id === ownKey.value}
           onClick=${() => destroy(row)}
         >
           Delete<span class="visually-hidden"> ${row.label}</span>

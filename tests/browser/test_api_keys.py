@@ -152,6 +152,7 @@ def test_who_may_list_keys_sees_on_the_overview_which_end_soon(
 ) -> None:
     make_key(service, "Nearly over", 2)
     make_key(service, "Long to go", 20)
+    console.open("settings")  # the overview that opened first was read before
     page = console.open("overview")
     card = page.locator(".card").filter(has_text="API keys that end soon")
     expect(card).to_contain_text("Nearly over")
