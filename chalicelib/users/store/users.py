@@ -20,7 +20,14 @@ from typing import Any, NotRequired, cast
 
 from chalicelib.core import addresses, audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Attributes, Keyed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import (
+    Attributes,
+    ConditionFailed,
+    Keyed,
+    Table,
+    TransactionFailed,
+    Write,
+)
 from chalicelib.core.errors import conflict
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
@@ -198,7 +205,16 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
 
 def mark_sign_in(user_id: str, now: float) -> User | None:
     """Note the time of a user's last sign-in; return the user, or ``None`` if it is gone."""
-    return change(user_id, lambda user: replace(user, last_sign_in=now), silent=True)
+    key, expression = key_of(user_id), "SET #last_sign_in = :now"
+    try:
+        item = _users.update(
+            *key, expression, values={"now": now}, condition="attribute_exists(#pk)"
+        )
+    except ConditionFailed:
+        return None
+    finally:
+        config_cache.forget(key)
+    return from_item(item)
 
 
 def delete(user: User, lines: Sequence[Write]) -> bool:
