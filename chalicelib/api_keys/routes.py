@@ -15,7 +15,6 @@ from chalicelib.api_keys.view import key_view
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
-from chalicelib.users.roles import roles_with
 
 routes = Routes(__name__)
 
@@ -31,7 +30,7 @@ def list_grants(request: Request) -> Reply:
     used = key_grants.used()
     return ok(
         [
-            grant._asdict() | {"used": grant.key in used, "roles": roles_with(grant.key)}
+            grant._asdict() | {"used": grant.key in used, "roles": key_grants.roles_with(grant.key)}
             for grant in grants
         ]
     )

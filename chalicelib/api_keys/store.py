@@ -113,7 +113,9 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
         condition="attribute_exists(#pk)",
     )
     try:
-        audit.commit(write, _line(key, replace(key, **fields)))
+        # Who made a key is nothing that its owner decides: the log has no line about it
+        settings = {name: value for name, value in fields.items() if name != "created_by"}
+        audit.commit(write, _line(key, replace(key, **settings)))
     except TransactionFailed:
         return False
     finally:

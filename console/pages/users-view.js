@@ -13,7 +13,7 @@ import { attempt, Empty, Loaded } from "../parts/feedback.js";
 import { LastChanged } from "../parts/last-changed.js";
 import { UserForm } from "./users-form.js";
 import { UserSessions } from "./users-sessions.js";
-import { Status } from "./users-status.js";
+import { Status, You } from "./users-status.js";
 
 export function UserView({ id, users, onClose, onChange }) {
   const user = users.data?.find((each) => each.id === id);
@@ -67,7 +67,7 @@ function Facts({ user }) {
       <dt>Address</dt>
       <dd><${Copyable} text=${user.email} class="" /></dd>
       <dt>Status</dt>
-      <dd><${Status} user=${user} /></dd>
+      <dd class="row"><${Status} user=${user} /><${You} user=${user} /></dd>
       <dt>Role</dt>
       <dd>
         ${roleName(user.role)}

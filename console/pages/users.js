@@ -11,7 +11,7 @@ import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { List } from "../parts/list.js";
 import { UserForm } from "./users-form.js";
-import { Status } from "./users-status.js";
+import { Status, You } from "./users-status.js";
 import { UserView } from "./users-view.js";
 
 const BESIDE_DETAILS = [{ label: "User", width: "minmax(0, 1fr)" }];
@@ -138,7 +138,9 @@ const cells = (row, narrow) => {
     return html`
       <span role="cell" class="event-lines">
         <span class="row apart">
-          <span class="clip strong">${nameOf(row)}</span>
+          <span class="row">
+            <span class="clip strong">${nameOf(row)}</span><${You} user=${row} />
+          </span>
           <${Status} user=${row} />
         </span>
         <span class="soft clip">${roleOf(row)}${row.name && `, ${row.email}`}</span>
@@ -146,7 +148,9 @@ const cells = (row, narrow) => {
     `;
   return html`
     <span role="cell" class="event-lines">
-      <span class="clip strong">${nameOf(row)}</span>
+      <span class="row">
+        <span class="clip strong">${nameOf(row)}</span><${You} user=${row} />
+      </span>
       ${row.name && html`<span class="soft clip">${row.email}</span>`}
     </span>
     <span role="cell" class="event-lines">
