@@ -53,11 +53,11 @@ def test_an_invitation_leads_to_a_session_of_which_the_page_holds_no_secret(
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
-    held = page.evaluate(_HELD)
-    assert len(held["token"]) >= 16
-    for secret in (held["token"], KEY, PASSWORD, fragment.partition("=")[2]):
-        assert secret not in held["texts"]
-    assert "session=" not in held["texts"]
+    page_state = page.evaluate(_HELD)
+    assert len(page_state["token"]) >= 16
+    for secret in (page_state["token"], KEY, PASSWORD, fragment.partition("=")[2]):
+        assert secret not in page_state["texts"]
+    assert "session=" not in page_state["texts"]
     page.go_back()  # to the empty tab: the link is in no step of the history
     assert "invitation" not in page.url
     console.expected += ("status of 404",)
