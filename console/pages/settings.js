@@ -55,8 +55,8 @@ export default function Settings() {
             <${Empty} icon="key" title="${who()} may not see any settings">
               ${
                 ownSubaccount.value
-                  ? `${person.value ? "You belong" : "It belongs"} to a subaccount. The account's ` +
-                    "own settings are for those of the whole account."
+                  ? `${person.value ? "You belong" : "It belongs"} to a subaccount. These are ` +
+                    "settings of the whole account."
                   : "An administrator can give the grants for it."
               }
             <//>

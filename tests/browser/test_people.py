@@ -218,6 +218,21 @@ def test_a_key_gives_a_view_of_its_own_beside_the_person(
     assert KEY not in page.evaluate(_HELD)["texts"]
 
 
+def test_the_printed_link_signs_in_and_an_unknown_key_is_refused(
+    open_console: OpenConsole,
+) -> None:
+    console = open_console(key="", fragment=f"#local={KEY}")
+    page = console.page
+    expect(page.get_by_role("button", name="Local administrator")).to_be_visible()
+    assert KEY not in page.evaluate(_HELD)["texts"]
+    page.reload()
+    expect(page.get_by_role("button", name="Local administrator")).to_be_visible()
+    stranger = open_console(key="", fragment="#local=unknown-key")
+    stranger.expected = ("status of 401",)
+    expect(stranger.page.get_by_text("The API key is not valid any more.")).to_be_visible()
+    assert stranger.page.evaluate("sessionStorage.length") == 0
+
+
 def test_guessing_is_told_when_to_go_on_and_a_failed_provider_why(
     open_console: OpenConsole,
 ) -> None:
