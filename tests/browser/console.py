@@ -117,8 +117,8 @@ class Console(Tab):
 
 def _says_that_nobody_is_signed_in(message: ConsoleMessage) -> bool:
     """Tell whether this is the answer to who is signed in, which the browser reports by itself."""
-    asked = message.location.get("url", "").endswith("/api/v1/me")
-    return asked and "status of 401" in message.text
+    is_question = message.location.get("url", "").endswith("/api/v1/me")
+    return is_question and "status of 401" in message.text
 
 
 def _blocked_in_mail(message: ConsoleMessage) -> bool:

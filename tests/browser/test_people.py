@@ -53,11 +53,11 @@ def test_an_invitation_leads_to_a_session_of_which_the_page_holds_no_secret(
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
-    held = page.evaluate(_HELD)
-    assert len(held["token"]) >= 16
-    for secret in (held["token"], KEY, PASSWORD, fragment.partition("=")[2]):
-        assert secret not in held["texts"]
-    assert "session=" not in held["texts"]
+    page_state = page.evaluate(_HELD)
+    assert len(page_state["token"]) >= 16
+    for secret in (page_state["token"], KEY, PASSWORD, fragment.partition("=")[2]):
+        assert secret not in page_state["texts"]
+    assert "session=" not in page_state["texts"]
     page.go_back()  # to the empty tab: the link is in no step of the history
     assert "invitation" not in page.url
     console.expected += ("status of 404",)
@@ -141,7 +141,7 @@ def test_a_forgotten_password_is_replaced_by_mail(
     expect(page.get_by_role("alert")).to_contain_text("The address or the password is wrong.")
     page.get_by_role("button", name="Forgot the password?").click()
     expect(page.get_by_label("Email address")).to_have_value("barbara@people.example")
-    page.keyboard.press("Enter")
+    page.get_by_label("Email address").press("Enter")
     expect(page.get_by_text("a mail with a link is on its way")).to_be_visible()
     page.goto(console.url + mailed_link(service, "barbara@people.example", 2))
     page.get_by_label("New password").fill(PASSWORD[::-1])
@@ -216,6 +216,21 @@ def test_a_key_gives_a_view_of_its_own_beside_the_person(
     expect(page.get_by_role("button", name="Ada Lovelace")).to_be_visible()
     expect(page.get_by_role("link", name="Send")).to_have_count(0)
     assert KEY not in page.evaluate(_HELD)["texts"]
+
+
+def test_the_printed_link_signs_in_and_an_unknown_key_is_refused(
+    open_console: OpenConsole,
+) -> None:
+    console = open_console(key="", fragment=f"#local={KEY}")
+    page = console.page
+    expect(page.get_by_role("button", name="Local administrator")).to_be_visible()
+    assert KEY not in page.evaluate(_HELD)["texts"]
+    page.reload()
+    expect(page.get_by_role("button", name="Local administrator")).to_be_visible()
+    stranger = open_console(key="", fragment="#local=unknown-key")
+    stranger.expected = ("status of 401",)
+    expect(stranger.page.get_by_text("The API key is not valid any more.")).to_be_visible()
+    assert stranger.page.evaluate("sessionStorage.length") == 0
 
 
 def test_guessing_is_told_when_to_go_on_and_a_failed_provider_why(

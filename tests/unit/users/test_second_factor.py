@@ -75,8 +75,8 @@ def test_an_authenticator_is_set_up_by_the_codes_of_oathtool(clock: Clock) -> No
     assert not present(user).tfa_enabled
     codes = browser.put(PATH, {"code": code_by_oathtool(secret, clock.now)}).results
     assert len(set(codes["recovery_codes"])) == 10
-    shown = {"totp": True, "passkeys": [], "recovery_codes_left": 10}
-    assert browser.get(PATH).results == shown | {"csrf_token": browser.headers["X-CSRF-Token"]}
+    factors = {"totp": True, "passkeys": [], "recovery_codes_left": 10}
+    assert browser.get(PATH).results == factors | {"csrf_token": browser.headers["X-CSRF-Token"]}
     for steps in (-2, -1, 0, 1, 2):
         clock.now += 300
         code = code_by_oathtool(secret, clock.now + 30 * steps)
@@ -182,8 +182,8 @@ def test_removing_factors_ends_the_other_sessions(clock: Clock) -> None:
     add_passkey(browser)
     assert other.get("/api/v1/templates").status == 200
     assert browser.delete(PATH).status == 204
-    shown = browser.get(PATH).results
-    assert (shown["totp"], shown["passkeys"], shown["recovery_codes_left"]) == (False, [], 0)
+    factors = browser.get(PATH).results
+    assert (factors["totp"], factors["passkeys"], factors["recovery_codes_left"]) == (False, [], 0)
     assert other.get("/api/v1/templates").status == 401
     assert browser.put("/api/v1/account", {"tfa_required": True}).status == 200
     config_cache.clear_cache()
