@@ -289,7 +289,7 @@ def _own_session(owner: Owner) -> None:
         sign_in(user)
         (second,) = {each.id for each in sessions.of_user(user)} - {first.id}
         owner.things["own_session"] = second
-        passkey = Passkey(f"passkey-{owner.tag}", "", 0, owner.mark, clock.now())
+        passkey = Passkey(f"passkey_{owner.tag:A<8}", "", 0, owner.mark, clock.now())
         users.change(user.id, lambda each: replace(each, passkeys=(passkey,)))
         owner.things["passkey_id"] = passkey.id
 
