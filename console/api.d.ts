@@ -419,6 +419,28 @@ declare namespace Api {
         auto_warmup_overflow_pool?: string;
       }>;
     };
+    "api/v1/me": {
+      results: {
+        id: string;
+        email: string;
+        name: string;
+        role: "admin" | "developer" | "templates" | "reporting" | "custom";
+        status: "invited" | "active" | "disabled";
+        subaccount_id: number | null;
+        grants: Array<string>;
+        tfa_enabled: boolean;
+        last_sign_in: string | null;
+        created: string | null;
+        has_password: boolean;
+        csrf_token: string;
+        session_id: string;
+        account: {
+          customer_id: number;
+          company_name: string;
+          tfa_required: boolean;
+        };
+      };
+    };
     "api/v1/metrics": {
       results: Record<string, any>;
       links: Array<{
@@ -537,6 +559,19 @@ declare namespace Api {
         total_accepted_recipients: number;
       }>;
     };
+    "api/v1/second-factor": {
+      results: {
+        totp: boolean;
+        passkeys: Array<{
+          id: string;
+          name: string;
+          created: string;
+          last_used: string | null;
+        }>;
+        recovery_codes_left: number;
+        csrf_token: string;
+      };
+    };
     "api/v1/seeds": {
       results: Array<string>;
     };
@@ -577,6 +612,25 @@ declare namespace Api {
         auto_warmup_stage?: number;
         ip_pool: string;
         customer_provided: boolean;
+      }>;
+    };
+    "api/v1/sessions": {
+      results: Array<{
+        id: string;
+        created: string | null;
+        last_used: string | null;
+        expires: string | null;
+        ip: string;
+        user_agent: string;
+        method: string;
+        second_factor: boolean;
+        current: boolean;
+      }>;
+    };
+    "api/v1/sign-in/providers": {
+      results: Array<{
+        id: string;
+        name: string;
       }>;
     };
     "api/v1/subaccounts": {
@@ -700,6 +754,20 @@ declare namespace Api {
           last_usage_date?: string;
         };
       };
+    };
+    "api/v1/users": {
+      results: Array<{
+        id: string;
+        email: string;
+        name: string;
+        role: "admin" | "developer" | "templates" | "reporting" | "custom";
+        status: "invited" | "active" | "disabled";
+        subaccount_id: number | null;
+        grants: Array<string>;
+        tfa_enabled: boolean;
+        last_sign_in: string | null;
+        created: string | null;
+      }>;
     };
     "api/v1/webhooks": {
       results: Array<{
