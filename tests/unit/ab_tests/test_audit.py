@@ -90,6 +90,6 @@ def test_a_test_that_ends_by_itself_is_no_line(owner: Client) -> None:
         assert owner.post(PATH, body()).status == 200
         told()
         now.now += 60 * 86_400
-        assert decisions.decide_due(now.now_ms, lambda events: None)
+        assert decisions.decide_due(clock.now_ms(), lambda events: None)
         assert owner.get(f"{PATH}/test").results["status"] == "completed"
         assert lines() == []
