@@ -26,6 +26,7 @@ from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
+from chalicelib.users.model import Passkey
 from chalicelib.users.store import sessions, users
 from chalicelib.webhooks.credentials import Credentials, seal
 from chalicelib.webhooks.model import Webhook, WebhookBatch
@@ -290,6 +291,18 @@ def _own_session(owner: Owner) -> None:
         owner.things["own_session"] = second
 
 
+def _passkey(owner: Owner) -> None:
+    if owner.browser:
+        user_id = str(owner.browser.headers["Cookie"]).split(".")[1]
+        name = f"p-{owner.tag}"
+        passkey = Passkey(name, "", 0, owner.mark, clock.now())
+        user = users.change(user_id, lambda each: replace(each, passkeys=(passkey,)))
+        assert user
+        for session in sessions.of_user(user):
+            sessions.show_second_factor(session, user.stamp)
+        owner.things["passkey"] = name
+
+
 def _new_user(owner: Owner) -> Json:
     return {"email": f"new-{owner.tag}@acme.example", "role": "reporting", "name": "new"}
 
@@ -311,6 +324,7 @@ SEEDS = [
     _seeded_campaign,
     _user,
     _own_session,
+    _passkey,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
@@ -371,6 +385,14 @@ CASES: dict[tuple[str, str], Case] = {
         reach="user", names={"session_id": "own_session"}
     ),
     ("POST", "/api/v1/sign-out"): Case(is_unaimed=True),
+    ("GET", "/api/v1/second-factor"): Case(reach="user"),
+    ("POST", "/api/v1/second-factor"): Case({"type": "totp"}, reach="user"),
+    ("PUT", "/api/v1/second-factor"): Case({"code": "000000"}, reach="user"),
+    ("DELETE", "/api/v1/second-factor"): Case(is_unaimed=True),
+    ("POST", "/api/v1/second-factor/recovery-codes"): Case({}, reach="user"),
+    ("DELETE", "/api/v1/second-factor/passkeys/{passkey_id}"): Case(
+        reach="user", names={"passkey_id": "passkey"}
+    ),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
     ("GET", "/api/v1/audit-log"): Case(),

@@ -190,12 +190,12 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         record = dynamo.put(
             _users, _to_item(after), **dynamo.if_unchanged("revision", before.revision)
         )
-        counted = _counted(
+        count = _counted(
             before.account_id, int(before.is_administrator), int(after.is_administrator)
         )
         identified = _identified(before.id, before.identities, after.identities)
         lines = [] if silent else line(before, after)
-        _transact([record, *counted, *identified, *lines], bool(counted))
+        _transact([record, *count, *identified, *lines], bool(count))
 
     try:
         return dynamo.update_record(lambda: get(user_id), edit, write)
@@ -228,11 +228,11 @@ def delete(user: User, lines: Sequence[Write]) -> bool:
         if before is None:
             return False
         unchanged = dynamo.if_unchanged("revision", before.revision)
-        counted = _counted(before.account_id, int(before.is_administrator), 0)
+        count = _counted(before.account_id, int(before.is_administrator), 0)
         record = dynamo.delete(_users, *key_of(before.id), **unchanged)
         address = dynamo.delete(_addresses, *_address_key(before.email))
         identified = _identified(before.id, before.identities, {})
-        _transact([record, *counted, address, *identified, *lines], bool(counted))
+        _transact([record, *count, address, *identified, *lines], bool(count))
         return True
 
     try:
