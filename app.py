@@ -6,10 +6,10 @@ is deployed without the application's middleware.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from chalice import Rate
+from chalice import Blueprint, Rate
 
 import chalicelib
 import chalicelib.ab_tests.routes
@@ -32,7 +32,6 @@ import chalicelib.seeding.routes
 import chalicelib.sender_requirements.routes
 import chalicelib.sending_domains.lookup
 import chalicelib.sending_domains.routes
-import chalicelib.single_sign_on.routes
 import chalicelib.snippets.routes
 import chalicelib.subaccounts.routes
 import chalicelib.subaccounts.search
@@ -45,10 +44,6 @@ import chalicelib.transmissions.progress
 import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
-import chalicelib.users.routes
-import chalicelib.users.second_factor_routes
-import chalicelib.users.session_routes
-import chalicelib.users.sign_in_routes
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
@@ -57,6 +52,33 @@ from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.json_types import Json
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
+
+#: The paths of the routes for people
+PEOPLE = [
+    f"/api/v1/{name}"
+    for name in (
+        *("users", "invitations", "me", "password-reset"),
+        *("sign-in", "sign-out", "sessions", "second-factor"),
+    )
+]
+
+
+def _people() -> Iterable[Blueprint]:
+    """Import the routes for people, which a program's requests do not need."""
+    import chalicelib.single_sign_on.routes
+    import chalicelib.users.routes
+    import chalicelib.users.second_factor_routes
+    import chalicelib.users.session_routes
+    import chalicelib.users.sign_in_routes
+
+    return (
+        chalicelib.single_sign_on.routes.routes,
+        chalicelib.users.routes.routes,
+        chalicelib.users.second_factor_routes.routes,
+        chalicelib.users.session_routes.routes,
+        chalicelib.users.sign_in_routes.routes,
+    )
+
 
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
@@ -80,7 +102,6 @@ app.register_blueprint(chalicelib.resource_counts.routes.routes)
 app.register_blueprint(chalicelib.seeding.routes.routes)
 app.register_blueprint(chalicelib.sender_requirements.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
-app.register_blueprint(chalicelib.single_sign_on.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
 app.register_blueprint(chalicelib.subaccounts.routes.routes)
 app.register_blueprint(chalicelib.suppression.routes.routes)
@@ -88,12 +109,9 @@ app.register_blueprint(chalicelib.templates.routes.routes)
 app.register_blueprint(chalicelib.tracking.routes.routes)
 app.register_blueprint(chalicelib.tracking_domains.routes.routes)
 app.register_blueprint(chalicelib.transmissions.routes.routes)
-app.register_blueprint(chalicelib.users.routes.routes)
-app.register_blueprint(chalicelib.users.session_routes.routes)
-app.register_blueprint(chalicelib.users.sign_in_routes.routes)
-app.register_blueprint(chalicelib.users.second_factor_routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
+app.register_late(PEOPLE, _people)
 
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
 chalicelib.templates.store.leases.set_use(chalicelib.transmissions.progress.uses_template)

@@ -12,35 +12,26 @@ treated as one that does not exist.
 A request from an address that the key does not allow gets 403, because the key itself is valid
 (spec 5.5). Only the peer of the connection counts, never a header.
 
-A signed-in user is known by the session in its cookie, where the request has no ``Authorization``.
-Session, user and account are read in one request. A browser sends a cookie with forged requests,
-too, so whatever is no reading also needs the session's token in a header, which no other site can
-read or send.
+A signed-in user is known by a cookie (:mod:`signed_in`), where the request has no
+``Authorization``.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import model, source_ips, store
 from chalicelib.api_keys.grants import with_included
 from chalicelib.authentication import rate_limit
-from chalicelib.core import clock, config_cache
+from chalicelib.core import config_cache
 from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized, invalid_params
-from chalicelib.core.request import Actor, Caller, Request, SignedIn
+from chalicelib.core.request import Actor, Caller, Request
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import is_id
-from chalicelib.users import cookies
-from chalicelib.users import model as user_model
-from chalicelib.users.cookies import Presented
-from chalicelib.users.model import User
-from chalicelib.users.store import sessions, users
-from chalicelib.users.store.sessions import Session
 
 #: The header that names a subaccount, and the vendor's spelling of it
 SUBACCOUNT_HEADERS: Final = ("x-svc-subaccount", "x-msys-subaccount")
@@ -52,8 +43,6 @@ _NO_SCHEME = (
     "the value of Authorization is the API key itself, without '{scheme}' before it; or Basic with"
     " the API key as the user name"
 )
-_NO_TOKEN = "a change by a session needs its csrf_token in the header X-CSRF-Token"
-_SESSION_ENDED = "the session has ended: sign in again"
 _BASIC = "with Basic, the API key is the user name, and the password is empty"
 
 
@@ -64,22 +53,13 @@ def authenticate(request: Request, *, subaccount_header: bool = True) -> Caller:
     """
     number = _subaccount_header(request.headers) if subaccount_header else None
     reads = request.method in ("GET", "HEAD")
-    presented = presented_session(request)
-    if presented:
-        caller = _signed_in(presented, number, request, reads=reads)
-    else:
+    caller = _signed_in(request, number, reads=reads)
+    if caller is None:
         key = read_key(request.headers.get("authorization", ""))
         caller = _identify(_hash_of(key), number, request.source_ip, spans=reads)
     if not _is_unmetered(request):
         rate_limit.take(caller.account_id)
     return caller
-
-
-def presented_session(request: Request) -> Presented | None:
-    """Return what the cookie of a request names; ``Authorization`` goes before a cookie."""
-    if "authorization" in request.headers:
-        return None
-    return cookies.read_cookie(request.cookie(cookies.session_cookie().name))
 
 
 def sender_for(password: str, subaccount: int | None, peer_ip: str) -> Caller:
@@ -143,72 +123,43 @@ def _subaccount_header(headers: Mapping[str, str]) -> str | None:
 
 
 def _identify(key_id: str, number: str | None, peer_ip: str, *, spans: bool) -> Caller:
-    key_at, subaccount_at = store.key_of(key_id), _subaccount_at(number)
-    items = config_cache.read([key_at, *([subaccount_at] if subaccount_at else [])])
+    key_at, owner_at = store.key_of(key_id), subaccount_at(number)
+    items = config_cache.read([key_at, *([owner_at] if owner_at else [])])
     if key_at not in items:
         raise Unauthorized
     key = store.from_item(items[key_at])
     if not source_ips.admits(key.valid_ips, peer_ip):
         raise Forbidden("the API key may not be used from this address")
-    owner = items[subaccount_at]["account_id"] if subaccount_at in items else None
-    scope = _scope(key.account_id, key.subaccount_id, number, spans=spans, owner=owner)
+    owner = items[owner_at]["account_id"] if owner_at in items else None
+    scope = scope_of(key.account_id, key.subaccount_id, number, spans=spans, owner=owner)
     actor = Actor("key", key.id, key.label)
     return Caller(scope, key.key_id, with_included(key.grants), key.subaccount_id, actor)
 
 
-def _signed_in(
-    presented: Presented, number: str | None, request: Request, *, reads: bool
-) -> Caller:
-    subaccount_at = _subaccount_at(number)
-    user, session, must_enrol, items = _read_session(presented, subaccount_at)
-    token = request.headers.get(cookies.CSRF_HEADER, "")
-    if not reads and not cookies.is_csrf_token(session.id, token):
-        raise Forbidden(_NO_TOKEN)
-    sessions.keep_alive(session)
-    owner = items.get(subaccount_at, {}).get("account_id") if subaccount_at else None
-    return Caller(
-        _scope(user.account_id, user.subaccount_id, number, spans=reads, owner=owner),
-        "",
-        user.all_grants(),
-        user.subaccount_id,
-        Actor("user", user.id, user.email),
-        SignedIn(user.id, session.id, must_enrol),
-    )
+def _signed_in(request: Request, number: str | None, *, reads: bool) -> Caller | None:
+    """Return the user of a cookie; ``Authorization`` goes before it."""
+    if "authorization" in request.headers or "cookie" not in request.headers:
+        return None
+    # Imported here: no request by key needs it at a cold start
+    from chalicelib.authentication import signed_in
+
+    return signed_in.identify(request, number, reads=reads)
 
 
-def _read_session(
-    presented: Presented, subaccount_at: Key | None
-) -> tuple[User, Session, bool, Mapping[Key, Any]]:
-    """Return the user and session of a cookie, and whether a second factor must be set up first.
-
-    Raises 401 where the session has ended.
-    """
-    account_at = accounts.key_of(presented.account_id)
-    user_at = users.key_of(presented.user_id)
-    session_at = sessions.key_of(presented.user_id, presented.session_id)
-    further = [subaccount_at] if subaccount_at else []
-    items = config_cache.read([account_at, user_at, session_at, *further])
-    if not {account_at, user_at, session_at} <= items.keys():
-        raise Unauthorized(_SESSION_ENDED)
-    user = users.from_item(items[user_at])
-    session = sessions.from_item(items[session_at])
-    is_valid = session.is_valid(user, clock.now()) and user.status == user_model.ACTIVE
-    if not is_valid or user.account_id != presented.account_id:
-        raise Unauthorized(_SESSION_ENDED)
-    must_enrol = items[account_at]["tfa_required"] and not session.second_factor
-    return user, session, must_enrol, items
-
-
-def _subaccount_at(number: str | None) -> Key | None:
+def subaccount_at(number: str | None) -> Key | None:
+    """Return the key of the subaccount that a header names, or ``None``."""
     if number is None or not is_id(number) or int(number) == PRIMARY:
         return None
     return subaccounts.key_of(int(number))
 
 
-def _scope(
+def scope_of(
     account_id: int, confined_to: int | None, number: str | None, *, spans: bool, owner: int | None
 ) -> Scope:
-    """Return the scope; ``owner`` is the account of the subaccount ``number``, if it exists."""
+    """Return the scope of a request; raises 400 or 403.
+
+    ``owner`` is the account of the subaccount ``number``, if it exists.
+    """
     if number is not None and not is_id(number):
         raise invalid_params("the subaccount header must hold the number of a subaccount, or 0")
     if confined_to is not None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -91,6 +92,17 @@ class _Endpoint(NamedTuple):
     waits: bool = False
 
 
+class _LateRoutes(NamedTuple):
+    """Routes that are not registered yet, and the paths at or below which they are."""
+
+    prefixes: tuple[str, ...]
+    blueprints: Callable[[], Iterable[chalice.Blueprint]]
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path may be one of these routes."""
+        return any(path == each or path.startswith(f"{each}/") for each in self.prefixes)
+
+
 class App(chalice.Chalice):
     """The application."""
 
@@ -101,10 +113,24 @@ class App(chalice.Chalice):
         self.route_table = RouteTable()
         self._authenticate = authenticate
         self._endpoints: dict[str, dict[str, _Endpoint]] = {}
+        self._late: list[_LateRoutes] = []
+        self._loading = threading.RLock()
         self._register_all_paths()
+
+    def register_late(
+        self, prefixes: Iterable[str], blueprints: Callable[[], Iterable[chalice.Blueprint]]
+    ) -> None:
+        """Register routes when a path at or below one of ``prefixes`` is first asked for.
+
+        ``blueprints`` imports them and returns them, so that other requests do not wait for these
+        imports at a cold start.
+        """
+        self._late.append(_LateRoutes(tuple(prefixes), blueprints))
 
     def declared_routes(self) -> list[DeclaredRoute]:
         """Return every method of every path with its grant, sorted."""
+        while self._late:
+            self._load(self._late[0].prefixes[0])
         return sorted(
             DeclaredRoute(method, path, endpoint.grant, endpoint.subaccount_header)
             for path, methods in self._endpoints.items()
@@ -117,6 +143,7 @@ class App(chalice.Chalice):
 
     def waits(self, method: str, path: str) -> bool:
         """Tell whether a request of a path, as it was sent, asks other hosts before it answers."""
+        self._load(path)
         match = self.route_table.match(path)
         endpoint = self._endpoints[match.route].get(method) if match else None
         return endpoint is not None and endpoint.waits
@@ -191,7 +218,25 @@ class App(chalice.Chalice):
             audit.note(unquote(next(iter(parameters.values()), "")), of=author, outcome="refused")
             raise
 
+    def _load(self, path: str) -> None:
+        """Register the late routes of a path, unless that was done."""
+        # Without a lock where there is nothing to do: what was loaded is taken off the list last
+        if not any(late.covers(path) for late in self._late):
+            return
+        with self._loading:
+            for late in [each for each in self._late if each.covers(path)]:
+                before = set(self._endpoints)
+                for blueprint in late.blueprints():
+                    self.register_blueprint(blueprint)
+                others = [
+                    route for route in self._endpoints.keys() - before if not late.covers(route)
+                ]
+                if others:
+                    raise ValueError(f"late routes need their prefix: {', '.join(sorted(others))}")
+                self._late.remove(late)
+
     def _locate(self, event: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
+        self._load(event.get("path") or "")
         route = event["requestContext"].get("resourcePath")
         if route in self._endpoints:
             return route, event.get("pathParameters") or {}

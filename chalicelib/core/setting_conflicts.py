@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from chalicelib.core import identity_providers
 from chalicelib.core.host_and_port import read_host_and_port
 from chalicelib.core.ip_addresses import is_loopback
 
@@ -25,7 +24,11 @@ def refuse(current: Settings) -> None:
     """Raise ``ValueError`` with one line for the operator if settings contradict each other."""
     for conflict in _conflicts(current):
         raise ValueError(conflict)
-    identity_providers.read(current.oidc_providers)
+    if current.oidc_providers:
+        # Imported here: most services have none, and a cold start is shorter without it
+        from chalicelib.core import identity_providers
+
+        identity_providers.read(current.oidc_providers)
 
 
 def check_files(current: Settings, names: Iterable[str] = FILES) -> None:

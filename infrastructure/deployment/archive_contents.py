@@ -1,8 +1,8 @@
 """Say which files of the downloaded packages an archive for Lambda holds.
 
 Left out are what Lambda's Python runtime has by itself, what only compilers and type checkers read,
-and parts that no function imports: of Powertools and X-Ray's SDK most, of pydantic its version 1,
-and of cffi all but the library that cryptography loads. They would be 1.8 MB.
+and parts that no function imports: of Powertools, X-Ray's SDK, Authlib and pyasn1-modules most, of
+pydantic its version 1, and of cffi all but the library that cryptography loads. They would be 3 MB.
 ``jmespath`` is in the archive though the runtime has it, so that Powertools meets the version that
 it was tried with.
 """
@@ -27,6 +27,7 @@ _LEFT_OUT = re.compile(
     r"|aws_lambda_powertools/utilities/(?!__init__|jmespath_utils)"
     r"|aws_xray_sdk/ext/(?!__init__|botocore|boto_utils|util|resources)"
     r"|pydantic/v1/|pycparser/|cffi/"
+    r"|authlib/(integrations|jose|oauth1)/|pyasn1_modules/(?!__init__|rfc5280)"
 )
 
 

@@ -90,9 +90,9 @@ def build() -> World:
     one, two, far = make_subaccount(1).id, make_subaccount(1).id, make_subaccount(2).id
     first, second = make_key(1), make_key(2)
     people = {
-        "first": sign_in(make_user(1)),
-        "second": sign_in(make_user(2)),
-        "one": sign_in(make_user(1, role="developer", subaccount_id=one)),
+        "first": sign_in(make_user(1), second_factor=True),
+        "second": sign_in(make_user(2), second_factor=True),
+        "one": sign_in(make_user(1, role="developer", subaccount_id=one), second_factor=True),
         "one's reader": sign_in(make_user(1, role="reporting", subaccount_id=one)),
     }
     owners = [

@@ -149,10 +149,21 @@ def by_identity(provider_id: str, subject: str) -> User | None:
     return user if user and user.identities.get(provider_id) == subject else None
 
 
+def of_account(account_id: int) -> list[User]:
+    """Return the users of an account, oldest first."""
+    return [from_item(item) for item in owned_items(_users, account_id, RESOURCE)]
+
+
 def in_scope(scope: Scope) -> list[User]:
     """Return the users of an account, or those tied to the subaccount in scope, oldest first."""
-    users = [from_item(item) for item in owned_items(_users, scope.account_id, RESOURCE)]
-    return [user for user in users if scope.owner in (None, user.subaccount_id)]
+    present = of_account(scope.account_id)
+    return [user for user in present if scope.owner in (None, user.subaccount_id)]
+
+
+def count_administrators(account_id: int) -> int:
+    """Return how many administrators of an account can sign in."""
+    item = _administrators.get(*administrators_key(account_id))
+    return int(item["count"]) if item else 0
 
 
 def count(account_id: int) -> int:
@@ -190,12 +201,12 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         record = dynamo.put(
             _users, _to_item(after), **dynamo.if_unchanged("revision", before.revision)
         )
-        count = _counted(
+        count_writes = _counted(
             before.account_id, int(before.is_administrator), int(after.is_administrator)
         )
         identified = _identified(before.id, before.identities, after.identities)
         lines = [] if silent else line(before, after)
-        _transact([record, *count, *identified, *lines], bool(count))
+        _transact([record, *count_writes, *identified, *lines], bool(count_writes))
 
     try:
         return dynamo.update_record(lambda: get(user_id), edit, write)
@@ -228,11 +239,11 @@ def delete(user: User, lines: Sequence[Write]) -> bool:
         if before is None:
             return False
         unchanged = dynamo.if_unchanged("revision", before.revision)
-        count = _counted(before.account_id, int(before.is_administrator), 0)
+        count_writes = _counted(before.account_id, int(before.is_administrator), 0)
         record = dynamo.delete(_users, *key_of(before.id), **unchanged)
         address = dynamo.delete(_addresses, *_address_key(before.email))
         identified = _identified(before.id, before.identities, {})
-        _transact([record, *count, address, *identified, *lines], bool(count))
+        _transact([record, *count_writes, address, *identified, *lines], bool(count_writes))
         return True
 
     try:
@@ -281,8 +292,7 @@ def _to_item(user: User) -> UserItem:
 
 
 def _address_key(email: str) -> Key:
-    # What is no address belongs to nobody
-    spelling = addresses.spelling(email) if addresses.is_address(email) else ""
+    spelling = addresses.spelling(email) if addresses.is_address(email) else email.lower()
     return (f"email#{spelling}", "user")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -373,6 +375,67 @@ def test_a_prefix_is_refused_because_routes_carry_whole_paths() -> None:
     prefixed.get("/x", grant=PUBLIC)(whoami)
     with pytest.raises(ValueError, match="url_prefix"):
         _app().register_blueprint(prefixed, url_prefix="/v2")
+
+
+class LateApp:
+    """An application with a late route, and how often its routes were imported."""
+
+    def __init__(self, prefix: str = "/api/v1/late") -> None:
+        self.imports = 0
+        self.app = App("test", authenticate=_authenticate)
+        self.app.register_late([prefix], self._import)
+
+    def _import(self) -> list[Routes]:
+        self.imports += 1
+        late = Routes(__name__)
+        late.get("/api/v1/late/{name}", grant=PUBLIC, waits=True)(lambda request, name: ok(name))
+        late.delete("/api/v1/late/{name}", grant=PUBLIC)(lambda request, name: ok(name))
+        return [late]
+
+    def status(self, method: str, path: str) -> int:
+        return int(self.app(event(self.app, method, path), None)["statusCode"])
+
+
+def test_late_routes_are_imported_when_one_of_their_paths_is_asked_for() -> None:
+    late = LateApp()
+    assert late.status("GET", "/api/v1/later/x") == late.status("GET", "/elsewhere") == 404
+    assert late.imports == 0
+    assert [late.status("GET", f"/api/v1/late/{name}") for name in ("x", "y%2F", "")] == [
+        200,
+        200,
+        404,
+    ]
+    assert late.status("PUT", "/api/v1/late/x") == 405
+    assert late.imports == 1
+
+
+def test_late_routes_are_listed_and_known_to_wait() -> None:
+    assert [each.method for each in LateApp().app.declared_routes()] == ["DELETE", "GET"]
+    assert LateApp().app.waits("GET", "/api/v1/late/x")
+
+
+def test_late_routes_are_complete_for_all_who_ask_at_once() -> None:
+    late = LateApp()
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(late.status, "DELETE", "/api/v1/late/x") for _ in range(64)]
+        assert {each.result() for each in calls} == {200}
+    assert late.imports == 1
+
+
+def test_a_late_route_that_its_prefixes_do_not_cover_is_refused() -> None:
+    with pytest.raises(ValueError, match="need their prefix"):
+        LateApp("/api/v1/other").app.declared_routes()
+
+
+def test_a_cold_start_imports_nothing_that_is_for_people_only() -> None:
+    libraries = "argon2 authlib cbor2 joserfc OpenSSL pyotp segno webauthn"
+    code = (
+        "import sys, app; late = [m for m in sys.modules if m.partition('.')[0] in"
+        f" {libraries.split()} or m.startswith(('chalicelib.users.', 'chalicelib.single_sign_on.'))"
+        " or m == 'chalicelib.authentication.signed_in']; sys.exit(', '.join(late) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_route_of_the_application_itself_is_a_get_by_default() -> None:

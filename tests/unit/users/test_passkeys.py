@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core.dynamo import AnyItem, Table
 from chalicelib.core.settings import settings
 from chalicelib.users import cookies, passkeys
 from chalicelib.users.model import User
@@ -141,11 +142,15 @@ def test_the_challenge_of_another_users_new_passkey_is_refused(clock: Clock) -> 
 
 
 def test_a_counter_that_does_not_go_up_means_a_copy(clock: Clock) -> None:
-    _, passkey = user_with_passkey()
+    user, passkey = user_with_passkey()
     assert answer(passkey).status == 200
     copy = replace(passkey, count=passkey.count - 1)
     assert answer(copy).status == 401
     assert answer(passkey).status == 200
+    lines: Table[AnyItem] = Table("audit")
+    query = {"key": f"1#sign-in#{user.id}"}
+    items = lines.query_all("#resource_key = :key", query, index="by_resource")
+    assert sorted(each["outcome"] for each in items) == ["done", "done", "refused"]
 
 
 @pytest.mark.parametrize(
