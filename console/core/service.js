@@ -9,6 +9,8 @@ export const local = signal(null);
 export const account = signal(null);
 /** The subaccounts to switch between; empty for keys that may not list them. */
 export const subaccounts = signal(/** @type {Api.Row<"api/v1/subaccounts">[]} */ ([]));
+/** The id of the key; empty while it is unknown. */
+export const ownKey = signal("");
 /** The subaccount that the key belongs to; empty for a key of the account. */
 export const ownSubaccount = signal("");
 /**
@@ -60,6 +62,7 @@ effect(() => {
     account.value = null;
     subaccounts.value = [];
     grants.value = null;
+    ownKey.value = "";
     ownSubaccount.value = "";
     discovered.value = false;
     return;
@@ -76,6 +79,7 @@ export async function reloadSubaccounts() {
 async function load(secret) {
   const own = await read("api/v1/api-keys/current");
   if (key.value !== secret) return;
+  ownKey.value = own?.id ?? "";
   ownSubaccount.value = own?.subaccount_id ? String(own.subaccount_id) : "";
   grants.value = own ? new Set(own.grants) : null;
   discovered.value = true;

@@ -112,7 +112,10 @@ function LastDay() {
       />
       ${
         empty
-          ? html`<${Lazy} load=${() => import("./first-send.js")} waits />`
+          ? html`
+            <${Lazy} load=${() => import("./first-send.js")} waits />
+            <${Ending} />
+          `
           : html`
             ${may("metrics/view") && html`<${Figures} resource=${figures} />`}
             <div class="columns uneven">
@@ -120,6 +123,7 @@ function LastDay() {
               <div class="stack">
                 ${may("sending_domains/manage") && html`<${Domains} />`}
                 ${may("webhooks/view") && html`<${Webhooks} />`}
+                <${Ending} />
               </div>
             </div>
           `
@@ -127,6 +131,10 @@ function LastDay() {
     </div>
   `;
 }
+
+const Ending = () =>
+  may("api_keys/manage") &&
+  html`<${Lazy} load=${() => import("./overview-ending.js")} around=${() => null} />`;
 
 function Figures({ resource }) {
   const { data, error, reload } = resource;

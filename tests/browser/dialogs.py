@@ -25,7 +25,14 @@ class Fill:
     text: str
 
 
-Step = str | Press | Fill
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Check a box."""
+
+    label: str
+
+
+Step = str | Press | Fill | Check
 """A text is the name of a button to click, or with an asterisk at the end what it begins with."""
 
 #: name of the picture → its view, and the steps that open it there
@@ -70,7 +77,7 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "key-new": ("keys", ("New API key",)),
     "key-once": (
         "keys",
-        ("New API key", Fill("Name", "Worker"), "All of the grants", "Make key"),
+        ("New API key", Fill("Name", "Worker"), Check("Everything"), "Make key"),
     ),
     "key-change": ("keys", ("Change Shop",)),
     "key-delete": ("keys", ("Delete Shop",)),
@@ -105,6 +112,8 @@ def open_dialog(console: Console, views: dict[str, str], name: str) -> Locator:
         match step:
             case Press(key):
                 page.keyboard.press(key)
+            case Check(label):
+                page.get_by_label(label).check()
             case Fill(label, text):
                 page.get_by_label(label).fill(text)
             case _:
