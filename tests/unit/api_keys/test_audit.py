@@ -48,6 +48,9 @@ def test_a_change_of_a_key_tells_what_changed(owner: Client) -> None:
     assert owner.put(path, {"label": "Shop", "grants": grants}).status == 200
     changes: dict[str, Any] = {"grants": {"from": ["templates/view"], "to": grants}}
     assert told()[3] == changes
+    assert owner.put(path, {"expires_at": "2190-01-31T09:05:00Z"}).status == 200
+    end = {"from": None, "to": "2190-01-31T09:05:00.000Z"}
+    assert told()[3] == {"expires_at": end}
     assert owner.put(path, {"label": "Shop"}).status == 200
     assert owner.put(path, {"grants": ["none"]}).status == 400
     assert lines() == []
