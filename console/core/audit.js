@@ -157,7 +157,9 @@ export function deedOf(line, people) {
     .filter(Boolean)
     .join(" ");
   const route = `${line.action} ${line.path}`;
-  const [, done, tried] = DEEDS.find(([pattern]) => pattern.test(route)) ?? [];
+  // What the operator does is no deed of a route, whatever way led to it
+  const deeds = line.actor.type === "operator" ? [] : DEEDS;
+  const [, done, tried] = deeds.find(([pattern]) => pattern.test(route)) ?? [];
   const verb = VERBS[line.action];
   if (isRefused(line)) {
     const words = tried ?? (verb ? `${verb[1]} $` : `${line.action} $`);
@@ -184,8 +186,8 @@ const ICONS = { POST: "plus", PUT: "pencil", DELETE: "trash-2" };
 /** How a line looks in a list: `[tone, icon]`. */
 export function looksOf(line) {
   if (isRefused(line)) return ["bad", "ban"];
-  if (/\/(sign-in|sign-out|sessions|second-factor)(\/|$)/.test(line.path)) return ["info", "key"];
   if (line.actor.type === "operator") return ["plum", "terminal"];
+  if (/\/(sign-in|sign-out|sessions|second-factor)(\/|$)/.test(line.path)) return ["info", "key"];
   return [line.action === "DELETE" ? "warn" : "", ICONS[line.action] ?? "circle"];
 }
 
