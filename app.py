@@ -45,7 +45,6 @@ import chalicelib.transmissions.progress
 import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
-import chalicelib.users.roles
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
@@ -116,7 +115,6 @@ app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
-chalicelib.api_keys.grants.set_roles(chalicelib.users.roles.roles_with)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
 chalicelib.templates.store.leases.set_use(chalicelib.transmissions.progress.uses_template)
 leases.set_activity(chalicelib.transmissions.progress.is_active)

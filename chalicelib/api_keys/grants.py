@@ -117,20 +117,6 @@ def set_routes(routes: Callable[[], Iterable[DeclaredRoute]]) -> None:
     _routes = routes
 
 
-_roles_with: Callable[[str], Iterable[str]] = tuple
-
-
-def set_roles(roles_of: Callable[[str], Iterable[str]]) -> None:
-    """Say how to look up the roles of users that have a grant, for :func:`roles_with`."""
-    global _roles_with
-    _roles_with = roles_of
-
-
-def roles_with(grant: str) -> list[str]:
-    """Return the roles whose users have ``grant``, when tied to no subaccount."""
-    return list(_roles_with(grant))
-
-
 def used() -> frozenset[str]:
     """Return the grants without which something is refused; the others change nothing."""
     return PRIMARY_GRANTS & (_BESIDE_ROUTES | {route.grant for route in _routes()})

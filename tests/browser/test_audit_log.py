@@ -56,9 +56,7 @@ def test_a_line_is_told_as_a_sentence(console: Console) -> None:
             _KEY, "POST", "sending-domains/{domain}/dkim-keys", "a.example"
         ),
         "The operator ran add-user on user Ann": line(_OPERATOR, "add-user", "users", "u1"),
-        "The operator created user Ann": line(
-            _OPERATOR, "POST", "sign-in", "u1", path="/local/sign-in", resource="users"
-        ),
+        "The operator created user Ann": line(_OPERATOR, "POST", "sign-in", "u1", resource="users"),
         "Ann changed new things x": line(_ANN, "PUT", "new-things/{id}", "x"),
     }
     assert console.page.evaluate(_LINES, list(sentences.values())) == list(sentences)
