@@ -4,7 +4,7 @@ import { put } from "../core/api.js";
 import { OWN, reloadPerson } from "../core/people.js";
 import { subaccountName } from "../core/service.js";
 import { person } from "../core/session.js";
-import { roleName } from "../core/users.js";
+import { roleName } from "../core/roles.js";
 import { Button, TextField } from "../parts/controls.js";
 import { Problem, reasonOf, useForm } from "../parts/entrance.js";
 import { toast } from "../parts/feedback.js";

@@ -4,7 +4,7 @@ import { get, post } from "../core/api.js";
 import { dismiss, signInBy } from "../core/people.js";
 import { useResource } from "../core/resource.js";
 import { visit } from "../core/session.js";
-import { roleName } from "../core/users.js";
+import { roleName } from "../core/roles.js";
 import { Button, TextField } from "./controls.js";
 import {
   Entrance,

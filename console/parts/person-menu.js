@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { href } from "../core/router.js";
 import { person } from "../core/session.js";
-import { roleName } from "../core/users.js";
+import { roleName } from "../core/roles.js";
 import { Icon } from "./controls.js";
 
 export function PersonMenu({ signOut }) {
