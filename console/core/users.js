@@ -2,23 +2,17 @@
 // give.
 import { get } from "./api.js";
 import { loadGrants } from "./grants.js";
+import { CUSTOM, roleName, ROLES } from "./roles.js";
 import { may, subaccountName } from "./service.js";
+
+export { CUSTOM, roleName, ROLES };
 
 export const USERS = "api/v1/users";
 export const userPath = (id) => `${USERS}/${encodeURIComponent(id)}`;
 /** Users belong to the account: requests about them act for no subaccount. */
 export const OF_ACCOUNT = { headers: { "X-SVC-SUBACCOUNT": null } };
 export const MANAGE = "users/manage";
-export const CUSTOM = "custom";
 
-/** `[role, name, what it allows]`, the one that allows most first. */
-export const ROLES = [
-  ["admin", "Administrator", "Everything, with users, API keys and the account itself."],
-  ["developer", "Developer", "Sending, domains, webhooks, templates and API keys. No users."],
-  ["templates", "Templates", "Writes templates, runs A/B tests and keeps recipient lists."],
-  ["reporting", "Reporting", "Reads events, figures and settings. Changes nothing."],
-  [CUSTOM, "Custom", "Only what you choose below."],
-];
 /** The roles of users who may be tied to a subaccount. */
 const CONFINABLE = ["developer", "reporting"];
 
@@ -30,7 +24,6 @@ const STATUSES = {
 };
 
 export const statusOf = (user) => STATUSES[user.status] ?? [user.status, "", "circle"];
-export const roleName = (role) => ROLES.find(([id]) => id === role)?.[1] ?? role;
 export const isConfinable = (role) => CONFINABLE.includes(role);
 
 /** What people call a user: the name, or the address where there is none. */

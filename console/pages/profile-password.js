@@ -66,7 +66,9 @@ export function Password() {
         />
         <p class="soft">A new password ends all other sessions of yours.</p>
         <div>
-          <${Button} type="submit" busy=${form.busy} disabled=${!fresh}>Change password<//>
+          <${Button} type="submit" busy=${form.busy} disabled=${!fresh}>
+            ${person.value.has_password ? "Change password" : "Set password"}
+          <//>
         </div>
       </form>
     <//>

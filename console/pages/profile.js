@@ -1,10 +1,10 @@
 // The profile of the person who is signed in: name, password, second factor, sessions.
 import { html, useState } from "../vendor/preact.js";
 import { put } from "../core/api.js";
-import { label } from "../core/format.js";
 import { OWN, reloadPerson } from "../core/people.js";
 import { subaccountName } from "../core/service.js";
 import { person } from "../core/session.js";
+import { roleName } from "../core/roles.js";
 import { Button, TextField } from "../parts/controls.js";
 import { Problem, reasonOf, useForm } from "../parts/entrance.js";
 import { toast } from "../parts/feedback.js";
@@ -46,7 +46,7 @@ function About() {
           <dt>Address</dt>
           <dd class="wrap">${email}</dd>
           <dt>Role</dt>
-          <dd>${label(role)}</dd>
+          <dd>${roleName(role)}</dd>
           <dt>Account</dt>
           <dd>
             ${account?.company_name}

@@ -1,10 +1,10 @@
 // The page of an invitation: whom it is for, and the name and password that they choose.
 import { html, useState } from "../vendor/preact.js";
 import { get, post } from "../core/api.js";
-import { label } from "../core/format.js";
 import { dismiss, signInBy } from "../core/people.js";
 import { useResource } from "../core/resource.js";
 import { visit } from "../core/session.js";
+import { roleName } from "../core/roles.js";
 import { Button, TextField } from "./controls.js";
 import {
   Entrance,
@@ -67,7 +67,9 @@ function Welcome({ path, invitation }) {
   return html`
     <${Entrance}
       title="Welcome to ${company}"
-      about=${html`You are invited as <strong>${label(role)}</strong>. Choose a password to begin.`}
+      about=${html`
+        You are invited as <strong>${roleName(role)}</strong>. Choose a password to begin.
+      `}
     >
       <${Problem} text=${form.error && !objections.some(Boolean) ? reasonOf(form.error) : ""} />
       <form class="stack" onSubmit=${form.submit} novalidate>

@@ -1,8 +1,8 @@
 // Who is signed in, at the foot of the sidebar: name, address and role, the profile, signing out.
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
-import { label } from "../core/format.js";
 import { href } from "../core/router.js";
 import { person } from "../core/session.js";
+import { roleName } from "../core/roles.js";
 import { Icon } from "./controls.js";
 
 export function PersonMenu({ signOut }) {
@@ -30,7 +30,7 @@ export function PersonMenu({ signOut }) {
         <span class="avatar" aria-hidden="true">${initialsOf(name || email)}</span>
         <span class="names">
           <span class="clip strong">${name || email}</span>
-          <span class="clip soft">${label(role)}</span>
+          <span class="clip soft">${roleName(role)}</span>
         </span>
         <${Icon} name="chevrons-up-down" />
       </button>
