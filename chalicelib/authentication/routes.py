@@ -17,7 +17,10 @@ routes = Routes(__name__)
 
 @routes.get("/api/v1/api-keys/current", grant=AUTHENTICATED)
 def show_current_key(request: Request) -> Reply:
-    """Return the key of this request, its grants, and the account and subaccount it acts for."""
+    """Return the key of this request, its grants, and the account and subaccount it acts for.
+
+    The grants have those that others include.
+    """
     caller = request.caller
     if caller.user is not None:
         raise Forbidden("the request has no API key, but a session: see /api/v1/me")
@@ -25,7 +28,7 @@ def show_current_key(request: Request) -> Reply:
     if key is None:  # deleted a moment ago, and still in the cache
         raise Unauthorized
     acting_for = {"customer_id": caller.account_id, "subaccount": _subaccount(caller.scope)}
-    return ok(key_view(key) | acting_for)
+    return ok(key_view(key) | {"grants": sorted(caller.grants)} | acting_for)
 
 
 def _subaccount(scope: Scope) -> dict[str, Any] | None:

@@ -130,12 +130,6 @@ _BODIES: Final[dict[str, Any]] = {
     "POST /api/v1/inline-seeds/config": _SEEDS,
     "PUT /api/v1/inline-seeds/config": _SEEDS,
     "PUT /api/v1/inline-seeds/options": {"enabled": True},
-    "POST /api/v1/second-factor": {"type": "totp"},
-    "PUT /api/v1/second-factor": {"code": "123456"},
-    "POST /api/v1/sign-in/passkey": {
-        "credential": {"id": "...", "rawId": "...", "type": "public-key", "response": {}},
-        "state": "...",
-    },
 }
 
 

@@ -109,6 +109,9 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="comma-separated addresses or networks that may use the key (default: any)",
     )
+    key.add_argument(
+        "--expires-at", type=_date, help="when the key ends, in ISO 8601 (default: never)"
+    )
 
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")

@@ -27,8 +27,8 @@ def add_commands(command: AddCommand) -> None:
         "--role", choices=[role for role in ROLES if role != CUSTOM], default=ADMIN, help="role"
     )
     new.add_argument("--name", default="", help="name of the user")
-    listed = command("list-users", list_users, of_account=False)
-    _add_account(listed)
+    users_of_account = command("list-users", list_users, of_account=False)
+    _add_account(users_of_account)
     _for_address(command, "remove-user", remove_user)
     _for_address(command, "reset-second-factor", reset_second_factor)
 

@@ -20,6 +20,7 @@ AUTHENTICATE = ("chalicelib.authentication.service", "authenticate")
 #: (operation, status) that the search finds and no request can meet
 UNREACHABLE = {
     # `Params` refuses a body that is no object; these read the query with it.
+    ("GET /api/v1/api-keys", 422),
     ("GET /api/v1/subaccounts", 422),
     ("GET /api/v1/subaccounts/{subaccount_id}", 422),
     # What keeps a user out leads to the console; the last administrator keeps the role.
