@@ -110,6 +110,12 @@ _BODIES: Final[dict[str, Any]] = {
     "POST /api/v1/invitations/{token}": {"password": _PASSWORD, "name": "Anna"},
     "POST /api/v1/password-reset": {"email": "anna@example.org"},
     "POST /api/v1/password-reset/{token}": {"password": _PASSWORD},
+    "POST /api/v1/second-factor": {"type": "totp"},
+    "PUT /api/v1/second-factor": {"code": "123456"},
+    "POST /api/v1/sign-in/passkey": {
+        "credential": {"id": "...", "rawId": "...", "type": "public-key", "response": {}},
+        "state": "...",
+    },
     "POST /api/v1/ip-pools": {"name": "Newsletter"},
     "PUT /api/v1/ip-pools/{pool_id}": {"signing_domain": "news.example.com"},
     "PUT /api/v1/sending-ips/{external_ip}": {"ip_pool": "newsletter"},
