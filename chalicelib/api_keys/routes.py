@@ -1,4 +1,4 @@
-"""Serve ``/api-keys`` and ``/authenticate/grants``.
+"""Serve ``/api-keys``.
 
 The subaccount header names the owner of the keys; without it, a new key belongs to the primary
 account (spec 5.6).
@@ -6,35 +6,16 @@ account (spec 5.6).
 
 from __future__ import annotations
 
-from chalicelib.api_keys import grants as key_grants
 from chalicelib.api_keys import model, store
-from chalicelib.api_keys.grants import GRANTS, SUBACCOUNT_GRANTS, supported
+from chalicelib.api_keys.grants import supported
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.api_keys.request import check_grants, read_filter, read_key
 from chalicelib.api_keys.view import key_view
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
-from chalicelib.users.roles import roles_with
 
 routes = Routes(__name__)
-
-
-@routes.get("/api/v1/authenticate/grants", grant="grants/view")
-def list_grants(request: Request) -> Reply:
-    """Return the grants that keys can carry; with ``role=subaccount``, those of subaccounts.
-
-    Each says which roles of users have it.
-    """
-    of_subaccounts = request.query.get("role") == "subaccount"
-    grants = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
-    used = key_grants.used()
-    return ok(
-        [
-            grant._asdict() | {"used": grant.key in used, "roles": roles_with(grant.key)}
-            for grant in grants
-        ]
-    )
 
 
 @routes.get("/api/v1/api-keys", grant="api_keys/manage")

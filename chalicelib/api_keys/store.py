@@ -101,8 +101,8 @@ def find(scope: Scope, name: str) -> ApiKey | None:
 def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     """Set ``fields`` of a key and no others, which another request may be changing.
 
-    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips``, ``expires_ms`` and
-    ``created_by``. Returns ``False`` if the key has been deleted.
+    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips`` and ``expires_ms``. Returns
+    ``False`` if the key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
     write = dynamo.update(
@@ -134,11 +134,21 @@ def note_use(key_id: str, hour: int) -> None:
 
 
 def rename_creator(account_id: int, creator: Actor) -> None:
-    """Let the keys that an actor has made show the actor's present label, such as a pseudonym."""
+    """Let the keys that an actor has made show the actor's present label, such as a pseudonym.
+
+    No key changes what it may do, and a line of the audit log would keep the former label.
+    """
     for key in in_scope(Scope(account_id, None)):
         former = key.created_by
         if (former.type, former.id) == (creator.type, creator.id) and former != creator:
-            change(key, {"created_by": creator._asdict()})
+            with suppress(ConditionFailed):
+                _config.update(
+                    *key_of(key.key_id),
+                    "SET #created_by = :creator",
+                    values={"creator": creator._asdict()},
+                    condition="attribute_exists(#pk)",
+                )
+            config_cache.forget(key_of(key.key_id))
 
 
 def delete(key: ApiKey) -> None:

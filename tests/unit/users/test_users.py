@@ -365,6 +365,8 @@ def test_an_erased_user_leaves_a_pseudonym_in_the_log(mailbox: Mailbox) -> None:
     user_id = invite(sign_in(admin), name="Bob Roe").results["id"]
     browser = browser_of(accept(mailbox.token(), name="Robert Roe"))
     browser.put("/api/v1/me", {"name": "Bob"})
+    key_body = {"label": "made", "grants": ["templates/view"]}
+    assert browser.post("/api/v1/api-keys", key_body).status == 200
     assert users.labels([user_id, admin.id]) == {
         user_id: "Bob@acme.example",
         admin.id: "ann@acme.example",
@@ -375,6 +377,10 @@ def test_an_erased_user_leaves_a_pseudonym_in_the_log(mailbox: Mailbox) -> None:
     config: Table[Any] = Table("config")
     assert list(config.query_all("#pk = :pk", {"pk": f"user#{user_id}"})) == []
     assert users.labels([user_id]) == {user_id: f"user {user_id[:8]}"}
+    (key_view,) = [
+        each for each in make_key().get("/api/v1/api-keys").results if each["created_by"]
+    ]
+    assert key_view["created_by"]["label"] == f"user {user_id[:8]}"
     table: Table[Any] = Table("audit")
     key = {"pk": audit.partition(1, clock.now_ms())}
     log = str(list(table.query_all("#pk = :pk", key)))
