@@ -11,6 +11,7 @@ import pytest
 from app import app
 from chalicelib.core import logs
 from chalicelib.core.request import Request
+from chalicelib.core.settings import settings
 from chalicelib.users import cookies
 from tests.unit.calling import Client
 from tests.unit.core.gateway_events import event
@@ -89,6 +90,8 @@ def test_the_time_to_read_cookies_grows_with_their_length() -> None:
 def test_no_log_has_cookies_tokens_or_what_links_of_mail_hold(
     browser: Client, monkeypatch: pytest.MonkeyPatch, method: str, path: str
 ) -> None:
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    settings.cache_clear()
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logs.JsonLines())
@@ -101,6 +104,8 @@ def test_no_log_has_cookies_tokens_or_what_links_of_mail_hold(
         status(cookie_of(browser), method, path, **{"X-CSRF-Token": token})
     finally:
         log.setLevel(logging.NOTSET)
+        monkeypatch.undo()
+        settings.cache_clear()
     shown = stream.getvalue()
     assert '"answered"' in shown
     secrets = [cookie_of(browser)[-43:], token, "secret-of-a-mail"]
