@@ -106,10 +106,10 @@ def test_no_log_has_cookies_tokens_or_what_links_of_mail_hold(
         log.setLevel(logging.NOTSET)
         monkeypatch.undo()
         settings.cache_clear()
-    shown = stream.getvalue()
-    assert '"answered"' in shown
+    lines = stream.getvalue()
+    assert '"answered"' in lines
     secrets = [cookie_of(browser)[-43:], token, "secret-of-a-mail"]
-    assert [secret for secret in secrets if secret in shown] == []
+    assert [secret for secret in secrets if secret in lines] == []
 
 
 def test_no_reply_lets_the_pages_of_another_site_use_a_session(browser: Client) -> None:
