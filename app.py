@@ -16,7 +16,6 @@ import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.grants
 import chalicelib.api_keys.routes
-import chalicelib.audit_log.routes
 import chalicelib.authentication.routes
 import chalicelib.console.routes
 import chalicelib.data_privacy.routes
@@ -59,13 +58,14 @@ PEOPLE = [
     f"/api/v1/{name}"
     for name in (
         *("users", "invitations", "me", "password-reset"),
-        *("sign-in", "sign-out", "sessions", "second-factor"),
+        *("sign-in", "sign-out", "sessions", "second-factor", "audit-log"),
     )
 ]
 
 
 def _people() -> Iterable[Blueprint]:
     """Import the routes for people, which a program's requests do not need."""
+    import chalicelib.audit_log.routes
     import chalicelib.single_sign_on.routes
     import chalicelib.users.routes
     import chalicelib.users.second_factor_routes
@@ -73,6 +73,7 @@ def _people() -> Iterable[Blueprint]:
     import chalicelib.users.sign_in_routes
 
     return (
+        chalicelib.audit_log.routes.routes,
         chalicelib.single_sign_on.routes.routes,
         chalicelib.users.routes.routes,
         chalicelib.users.second_factor_routes.routes,
@@ -88,7 +89,6 @@ app.register_middleware(invocations.of_schedule, "scheduled")
 app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
 app.register_blueprint(chalicelib.api_keys.routes.routes)
-app.register_blueprint(chalicelib.audit_log.routes.routes)
 app.register_blueprint(chalicelib.authentication.routes.routes)
 app.register_blueprint(chalicelib.console.routes.routes)
 app.register_blueprint(chalicelib.data_privacy.routes.routes)

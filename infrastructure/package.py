@@ -29,7 +29,7 @@ from infrastructure.deployment.merge_template import merge_template
 
 ROOT = Path(__file__).resolve().parents[1]
 ARCHITECTURES = ("arm64", "x86_64")
-MOST_BYTES = 40 * 1024 * 1024
+MOST_BYTES = 24 * 1024 * 1024
 
 
 _CHALICE = "import sys; from chalice.cli import main; sys.exit(main())"

@@ -97,7 +97,8 @@ _INCLUDES = {"sending_domains/manage": "sending_domains/view", "users/manage": "
 def with_included(grants: Iterable[str]) -> frozenset[str]:
     """Return grants with those that they include."""
     own = frozenset(grants)
-    return own.union(_INCLUDES[grant] for grant in own & _INCLUDES.keys())
+    more = [each for grant, each in _INCLUDES.items() if grant in own and each not in own]
+    return own.union(more) if more else own
 
 
 def supported(subaccount_id: int | None) -> frozenset[str]:

@@ -23,6 +23,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
@@ -93,14 +94,14 @@ class _Endpoint(NamedTuple):
 
 
 class _LateRoutes(NamedTuple):
-    """Routes that are not registered yet, and the paths at or below which they are."""
+    """Routes that are not registered yet, and how their paths begin, with a slash at the end."""
 
-    prefixes: tuple[str, ...]
+    beginnings: tuple[str, ...]
     blueprints: Callable[[], Iterable[chalice.Blueprint]]
 
     def covers(self, path: str) -> bool:
         """Tell whether a path may be one of these routes."""
-        return any(path == each or path.startswith(f"{each}/") for each in self.prefixes)
+        return f"{path}/".startswith(self.beginnings)
 
 
 class App(chalice.Chalice):
@@ -125,12 +126,13 @@ class App(chalice.Chalice):
         ``blueprints`` imports them and returns them, so that other requests do not wait for these
         imports at a cold start.
         """
-        self._late.append(_LateRoutes(tuple(prefixes), blueprints))
+        beginnings = tuple(f"{prefix}/" for prefix in prefixes)
+        self._late.append(_LateRoutes(beginnings, blueprints))
 
     def declared_routes(self) -> list[DeclaredRoute]:
         """Return every method of every path with its grant, sorted."""
         while self._late:
-            self._load(self._late[0].prefixes[0])
+            self._load(self._late[0].beginnings[0])
         return sorted(
             DeclaredRoute(method, path, endpoint.grant, endpoint.subaccount_header)
             for path, methods in self._endpoints.items()
@@ -221,7 +223,7 @@ class App(chalice.Chalice):
     def _load(self, path: str) -> None:
         """Register the late routes of a path, unless that was done."""
         # Without a lock where there is nothing to do: what was loaded is taken off the list last
-        if not any(late.covers(path) for late in self._late):
+        if not any([late.covers(path) for late in self._late]):
             return
         with self._loading:
             for late in [each for each in self._late if each.covers(path)]:
@@ -236,7 +238,8 @@ class App(chalice.Chalice):
                 self._late.remove(late)
 
     def _locate(self, event: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
-        self._load(event.get("path") or "")
+        if self._late:
+            self._load(event.get("path") or "")
         route = event["requestContext"].get("resourcePath")
         if route in self._endpoints:
             return route, event.get("pathParameters") or {}
@@ -283,16 +286,24 @@ def author_of(caller: Caller, request: Request, route: str) -> audit.Author:
         caller.actor,
         request.method,
         route,
-        _BASE.sub("/", route).split("/")[1],
+        _resource_of(route),
         request.source_ip,
         request.request_id,
         caller.scope.owner,
     )
 
 
+@lru_cache(maxsize=None)
+def _resource_of(route: str) -> str:
+    """Return the first part of a route's path, such as ``templates``."""
+    return _BASE.sub("/", route).split("/")[1]
+
+
 def _check_grant(caller: Caller, endpoint: _Endpoint) -> None:
     """Raise 403 unless the caller may use the route."""
     grant = endpoint.grant
+    if caller.user is None and grant in caller.grants:
+        return
     if caller.user is not None and caller.user.must_enrol and grant != ENROLLING:
         raise must_enrol()
     if grant in (PERSON, ENROLLING):

@@ -42,9 +42,11 @@ class Reply:
     def to_gateway(self, request_id: str) -> dict[str, Any]:
         """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header."""
         headers = {**SECURITY_HEADERS, **self.headers, "X-Request-ID": request_id}
-        for name, value in [*headers.items(), *(("Set-Cookie", each) for each in self.cookies)]:
+        for name, value in headers.items():
             if _UNSAFE.search(name) or _UNSAFE.search(value):
                 raise ValueError(f"unsafe reply header {name!r}: {value!r}")
+        if any(map(_UNSAFE.search, self.cookies)):
+            raise ValueError("unsafe reply header Set-Cookie")
         binary = isinstance(self.body, bytes)
         if not binary:
             headers["Content-Type"] = _JSON

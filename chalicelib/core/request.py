@@ -55,7 +55,8 @@ class Caller:
     ``confined_to`` is the subaccount of the key or user itself. A view that does not use the scope,
     such as a search with a subaccount parameter, must not show anything outside that subaccount.
 
-    A signed-in user has no ``key_id``, and a key no ``user``.
+    A signed-in user has no ``key_id``, and a key no ``user``. The ``actor`` of a key is ``NOBODY``
+    where the request only reads.
     """
 
     scope: Scope
@@ -142,14 +143,17 @@ def _headers(event: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers, without the blanks around their values (RFC 9110 5.5)."""
     values: dict[str, dict[str, None]] = {}
     for name, texts in _header_lines(event):
-        values.setdefault(name.lower(), {}).update((text.strip(" \t"), None) for text in texts)
+        present = values.setdefault(name.lower(), {})
+        for text in texts:
+            present[text.strip(" \t")] = None
     for name in _ONE_VALUE & values.keys():
         if len(values[name]) > 1:
             raise invalid_params(f"the request has {len(values[name])} different {name} headers")
-    # Cookies are no list: HTTP/2 may send each in a line of its own (RFC 9113 8.2.3)
-    return {
-        name: ("; " if name == "cookie" else ", ").join(texts) for name, texts in values.items()
-    }
+    headers = {name: ", ".join(texts) for name, texts in values.items()}
+    if "cookie" in values:
+        # Cookies are no list: HTTP/2 may send each in a line of its own (RFC 9113 8.2.3)
+        headers["cookie"] = "; ".join(values["cookie"])
+    return headers
 
 
 def _header_lines(event: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:

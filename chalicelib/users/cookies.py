@@ -21,7 +21,7 @@ from chalicelib.users.model import User, digest
 CSRF_HEADER: Final = "x-csrf-token"
 
 _CSRF = "forged requests"
-_COOKIE = re.compile(r"(\d{1,10})\.([0-9a-f]{20})\.([A-Za-z0-9_-]{43})")
+_COOKIE = re.compile(r"([0-9]{1,10})\.([0-9a-f]{20})\.([A-Za-z0-9_-]{43})")
 
 
 class Presented(NamedTuple):
@@ -85,4 +85,4 @@ def csrf_token(session_id: str) -> str:
 
 def is_csrf_token(session_id: str, text: str) -> bool:
     """Tell, in constant time, whether ``text`` is the session's token."""
-    return hmac.compare_digest(csrf_token(session_id).encode(), text.encode())
+    return hmac.compare_digest(csrf_token(session_id).encode(), text.encode(errors="replace"))

@@ -17,7 +17,7 @@ from chalicelib.authentication.service import authenticate, read_key, sender_aga
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Forbidden, Unauthorized
-from chalicelib.core.request import Actor, Caller, Request
+from chalicelib.core.request import NOBODY, Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
@@ -62,7 +62,7 @@ def request_with(header: str) -> Request:
 def test_a_caller_sends_the_key_or_basic_credentials_with_an_empty_password(
     header: str, time: Clock
 ) -> None:
-    actor = Actor("key", KEY.id, KEY.label)
+    actor = NOBODY
     caller = Caller(Scope(1, 7), KEY.key_id, with_included(KEY.grants), 7, actor)
     assert authenticate(request_with(header)) == caller
 

@@ -117,6 +117,8 @@ def test_a_session_that_was_ended_works_no_longer() -> None:
     assert not sessions.end(user.id, session.id)
 
 
+@pytest.mark.spec("5-r9")
+@pytest.mark.spec("2.7-t7")
 def test_where_the_account_asks_for_a_second_factor_a_session_without_one_does_nothing() -> None:
     make_account()
     user = make_user()
