@@ -82,8 +82,8 @@ def test_who_changed_a_template_is_found_read_and_saved(
 ) -> None:
     change_a_template(service)
     key = make_key(service, "Weak", ["templates/view", "grants/view"])
-    refused = service.request("DELETE", "/api/v1/templates/audited", key=key)
-    assert refused.status == 403, refused.body
+    refusal = service.request("DELETE", "/api/v1/templates/audited", key=key)
+    assert refusal.status == 403, refusal.body
     console = open_console()
     page = console.open("templates/edit/audited")
     expect(page.get_by_text("Last changed by the key")).to_be_visible()

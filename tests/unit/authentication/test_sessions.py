@@ -123,8 +123,8 @@ def test_where_the_account_asks_for_a_second_factor_a_session_without_one_does_n
     browser, second = sign_in(user), sign_in(user, second_factor=True)
     assert second.put(CHANGE, {"tfa_required": True}).status == 200
     config_cache.clear_cache()
-    refused = browser.get(READ)
-    assert (refused.status, refused.error["code"]) == (403, "2fa_setup_required")
+    refusal = browser.get(READ)
+    assert (refusal.status, refusal.error["code"]) == (403, "2fa_setup_required")
     assert second.get(READ).status == 200
 
 
