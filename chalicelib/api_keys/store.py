@@ -18,8 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.api_keys.view import shown_fields
@@ -112,8 +111,9 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
         values=fields,
         condition="attribute_exists(#pk)",
     )
+    after = from_item(cast(ApiKeyItem, {**_to_item(key), **fields}))
     try:
-        audit.commit(write, _line(key, replace(key, **fields)))
+        audit.commit(write, _line(key, after))
     except TransactionFailed:
         return False
     finally:

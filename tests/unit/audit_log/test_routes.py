@@ -108,6 +108,8 @@ def test_filters_narrow_by_actor_resource_and_time() -> None:
             "actor=key": ["r1"],
             "actor=Website&resource=templates": ["r1"],
             "resource=templates": ["r1", "r0"],
+            "outcome=done": ["r2", "r1", "r0"],
+            "outcome=refused": [],
             "resource=templates&resource_id=r0": ["r0"],
             "resource=webhooks&resource_id=r0": [],
             f"from={clock.iso_offset(1_800_000_060).replace('+', '%2B')}": ["r2", "r1"],
@@ -231,6 +233,7 @@ def test_csv_has_the_same_lines_and_no_formulas() -> None:
     "query",
     [
         "per_page=0",
+        "outcome=other",
         "per_page=1001",
         "per_page=x",
         "from=yesterday",
