@@ -291,6 +291,8 @@ def _own_session(owner: Owner) -> None:
         owner.things["own_session"] = second
         passkey = Passkey(f"passkey_{owner.tag:A<8}", "", 0, owner.mark, clock.now())
         users.change(user.id, lambda each: replace(each, passkeys=(passkey,)))
+        for session in sessions.of_user(user):
+            sessions.show_second_factor(session, user.stamp)
         owner.things["passkey_id"] = passkey.id
 
 

@@ -267,6 +267,19 @@ def test_the_providers_word_for_a_second_factor_counts_where_it_is_configured(
     assert browser.is_signed_in  # so that a second factor can be set up
 
 
+def test_a_user_shows_the_second_factor_that_the_provider_is_not_trusted_with(
+    provider: Provider, configure: Configure
+) -> None:
+    make_user(email=EMAIL, totp=b"sealed")
+    provider.claims = {"amr": ["mfa"]}
+    browser = Browser()
+    assert browser.sign_in(provider) == CONSOLE
+    assert browser.get("/api/v1/templates").error["code"] == "2fa_setup_required"
+    configure(**TRUST)
+    assert browser.sign_in(provider) == CONSOLE
+    assert browser.get("/api/v1/templates").status == 200
+
+
 def test_the_client_proves_itself_as_the_provider_wants(
     provider: Provider,
 ) -> None:

@@ -180,6 +180,8 @@ def test_removing_factors_ends_the_other_sessions(clock: Clock) -> None:
     browser, other = sign_in(user), sign_in(user)
     set_up(browser, clock.now)
     add_passkey(browser)
+    assert other.get("/api/v1/templates").error["code"] == "2fa_setup_required"
+    other = sign_in(user, second_factor=True)
     assert other.get("/api/v1/templates").status == 200
     assert browser.delete(PATH).status == 204
     factors = browser.get(PATH).results
@@ -194,16 +196,17 @@ def test_a_session_that_has_not_shown_the_users_factor_changes_none(clock: Clock
     user = make_user()
     secret, _ = set_up(sign_in(user), clock.now)
     by_provider = sign_in(user, method="acme")
-    for method, path, body in (
-        ("POST", PATH, {"type": "totp"}),
-        ("POST", PATH, {"type": "passkey"}),
-        ("PUT", PATH, {"credential": {}, "state": "x"}),
-        ("DELETE", PATH, None),
-        ("DELETE", f"{PATH}/passkeys/x", None),
-        ("POST", f"{PATH}/recovery-codes", {}),
+    for method, path, body, code in (
+        ("POST", PATH, {"type": "totp"}, "2fa_required"),
+        ("POST", PATH, {"type": "passkey"}, "2fa_required"),
+        ("PUT", PATH, {"credential": {}, "state": "x"}, "2fa_required"),
+        ("DELETE", PATH, None, "2fa_setup_required"),
+        ("DELETE", f"{PATH}/passkeys/x", None, "2fa_setup_required"),
+        ("POST", f"{PATH}/recovery-codes", {}, "2fa_setup_required"),
+        ("GET", "/api/v1/templates", None, "2fa_setup_required"),
     ):
         reply = by_provider.call(method, path, body)
-        assert (reply.status, reply.error.get("code")) == (403, "2fa_required"), path
+        assert (reply.status, reply.error.get("code")) == (403, code), path
     for status in (*[400] * 6, 429):
         assert by_provider.put(PATH, {"code": "000000"}).status == status
     clock.now += 60
