@@ -74,7 +74,7 @@ def test_what_changes_without_a_key_needs_a_token_of_a_mail() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(BEFORE_A_SESSION))
-def test_no_form_of_another_site_signs_anybody_in(cloud: None, path: str) -> None:
+def test_no_form_of_another_site_signs_anybody_in(key: str, path: str) -> None:
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         headers = {"Content-Type": media_type}
         body = b'{"email": "a@acme.example", "password": "x", "state": "", "credential": {}}'
