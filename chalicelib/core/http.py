@@ -23,7 +23,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
@@ -223,7 +223,7 @@ class App(chalice.Chalice):
     def _load(self, path: str) -> None:
         """Register the late routes of a path, unless that was done."""
         # Without a lock where there is nothing to do: what was loaded is taken off the list last
-        if not any([late.covers(path) for late in self._late]):
+        if not any(late.covers(path) for late in self._late):
             return
         with self._loading:
             for late in [each for each in self._late if each.covers(path)]:
@@ -293,7 +293,7 @@ def author_of(caller: Caller, request: Request, route: str) -> audit.Author:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _resource_of(route: str) -> str:
     """Return the first part of a route's path, such as ``templates``."""
     return _BASE.sub("/", route).split("/")[1]

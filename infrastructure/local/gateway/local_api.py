@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -74,6 +74,8 @@ class LocalReply:
     content_type: str = "application/json"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Values of ``Set-Cookie``
+    cookies: Sequence[str] = ()
 
 
 def results(value: Any, status: int = 200, **beside: Any) -> LocalReply:
@@ -161,7 +163,7 @@ async def _run(
         return
     content = b"" if scope["method"] == "HEAD" else response.body
     headers = {**_SAFE, **response.headers, "content-length": str(len(response.body))}
-    await reply(send, response.status, content, response.content_type, headers)
+    await reply(send, response.status, content, response.content_type, headers, response.cookies)
 
 
 async def _refuse(send: Send, error: LocalError | ServiceError) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infrastructure.local.gateway.request_body import Send
@@ -20,10 +20,16 @@ async def reply_json(send: Send, status: int, body: Any) -> None:
 
 
 async def reply(
-    send: Send, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None
+    send: Send,
+    status: int,
+    body: bytes,
+    kind: str,
+    headers: Mapping[str, str] | None = None,
+    cookies: Sequence[str] = (),
 ) -> None:
-    """Send a response of any media type."""
+    """Send a response of any media type; ``cookies`` are values of ``Set-Cookie``."""
     all_headers = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()]
+    encoded += [(b"set-cookie", cookie.encode("latin-1")) for cookie in cookies]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})

@@ -53,8 +53,7 @@ class SignInEndpoint:
             # The key stands for both: it may do everything, and switch the second factor off
             second_factor=True,
         )
-        cookie = reply.cookies[0]
-        return LocalReply(json.dumps(reply.body).encode(), headers={"set-cookie": cookie})
+        return LocalReply(json.dumps(reply.body).encode(), cookies=reply.cookies)
 
     def _is_key(self, header: str) -> bool:
         return bool(self._api_key) and hmac.compare_digest(

@@ -66,4 +66,6 @@ class LocalClient:
         await self._api(scope, receive, send)
         start, end = responses
         names = {name.decode(): value.decode() for name, value in start["headers"]}
+        cookies = [value.decode() for name, value in start["headers"] if name == b"set-cookie"]
+        names |= {"set-cookie": "\n".join(cookies)} if cookies else {}
         return Reply(start["status"], names, end["body"])
