@@ -14,6 +14,7 @@ from chalice import Blueprint, Rate
 import chalicelib
 import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
+import chalicelib.api_keys.grants
 import chalicelib.api_keys.routes
 import chalicelib.authentication.routes
 import chalicelib.console.routes
@@ -113,6 +114,7 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
 
+chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
 chalicelib.templates.store.leases.set_use(chalicelib.transmissions.progress.uses_template)
 leases.set_activity(chalicelib.transmissions.progress.is_active)

@@ -238,6 +238,13 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        created_by: {
+          type: "user" | "key" | "operator";
+          id: string;
+          label: string;
+        };
+        expires_at: string | null;
+        last_used: string | null;
         subaccount_id?: number;
       }>;
     };
@@ -249,6 +256,13 @@ declare namespace Api {
         grants: Array<string>;
         valid_ips: Array<string>;
         created_at: string;
+        created_by: {
+          type: "user" | "key" | "operator";
+          id: string;
+          label: string;
+        };
+        expires_at: string | null;
+        last_used: string | null;
         subaccount_id?: number;
         customer_id: number;
         subaccount: {
@@ -286,6 +300,8 @@ declare namespace Api {
         key: string;
         label: string;
         description: string;
+        used: boolean;
+        roles: Array<"admin" | "developer" | "templates" | "reporting">;
       }>;
     };
     "api/v1/counts": {

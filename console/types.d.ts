@@ -27,6 +27,14 @@ declare namespace Api {
     error: any;
   }
 
+  /** A set of grants with a plain name. */
+  interface Preset {
+    id: string;
+    label: string;
+    about: string;
+    grants: string[];
+  }
+
   /** A row of CSV that cannot be used, and why. */
   interface BadRow {
     line: number;

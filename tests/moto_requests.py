@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,8 +31,11 @@ from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.models import botocore_stubber
 from moto.core.responses import ActionResult, BaseResponse
 from moto.dynamodb import models as dynamodb_models
-from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
+from moto.dynamodb.parsing import validators
+from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
+from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 from moto.dynamodb.responses import DynamoHandler
 from moto.sqs import models as sqs_models
 from moto.sqs.responses import SQSResponse
@@ -178,6 +183,10 @@ def _make_faster() -> None:
     # A transaction copies each table that it is about
     _Backend.transact_write_items = _transact_write_items
     dynamodb_models.copy = SimpleNamespace(deepcopy=_deepcopy)
+    _make_updates_faster()
+    # The time, by way of four calendar dates
+    sqs_models.unix_time = time.time
+    sqs_models.unix_time_millis = lambda: time.time() * 1000
     # Fifty-two random letters for each request, which nobody reads
     responses.gen_amzn_requestid_long = _request_id
     responses.parse_qsl = _no_form
@@ -222,7 +231,12 @@ def _transact_write_items(backend: Any, items: Sequence[dict[str, Any]]) -> None
 
 
 def _deepcopy(value: Any) -> Any:
-    """Copy a value; of a table that a transaction writes to, only the items that it may change."""
+    """Copy a value; of a table that a transaction writes to, only the items that it may change.
+
+    An item that is copied alone is for the streams of tables, of which there are none.
+    """
+    if isinstance(value, Item):
+        return value
     if not (isinstance(value, Table) and _transaction.writes):
         return copy.deepcopy(value)
     copied: Any = copy.copy(value)
@@ -239,6 +253,83 @@ def _deepcopy(value: Any) -> Any:
             if sort in items:
                 copied.items[partition][sort] = copy.deepcopy(items[sort])
     return copied
+
+
+def _make_updates_faster() -> None:
+    """Parse each update expression once, and walk through it without asking what each node is."""
+    parse: Any = cache(UpdateExpressionParser.make)
+    _Parser.make = parse
+    _validators.deepcopy = _copied
+    _Traverser.traverse_node_recursively = _traversed
+    # moto measures all attributes of an item again for each that it adds
+    _Attributes.__setitem__ = _set_attribute
+
+
+_Parser: Any = UpdateExpressionParser
+_Traverser: Any = DepthFirstTraverser
+_Attributes: Any = LimitedSizeDict
+_validators: Any = validators
+_set_measured: Any = _Attributes.__setitem__
+
+#: Bytes of an item's attributes up to which they are counted as they come
+_SURELY_FITS = 200_000
+
+
+def _copied(value: Any) -> Any:
+    """Copy an expression, of which each validation changes a copy: the bytes are made once."""
+    if not isinstance(value, Node):
+        return copy.deepcopy(value)
+    expression: Any = value
+    if not hasattr(expression, "pickled"):
+        expression.pickled = pickle.dumps(expression)
+    return pickle.loads(expression.pickled)
+
+
+def _traversed(traverser: Any, node: Any, child_id: int = -1) -> Any:
+    """Process the nodes of an expression, children first."""
+    by_kind = traverser._processing_map()
+    processors = {kind: by_kind[each] for kind, each in _processed_kinds(tuple(by_kind))}
+    prepare = traverser.pre_processing_of_child
+    if type(traverser).pre_processing_of_child is _Traverser.pre_processing_of_child:
+        prepare = None
+    return _processed(node, child_id, processors, prepare)
+
+
+@cache
+def _processed_kinds(bases: tuple[type, ...]) -> list[tuple[type, type]]:
+    """Return each kind of node with the first of the classes that it belongs to."""
+    kinds: list[type] = [Node]
+    for kind in kinds:
+        kinds += [each for each in kind.__subclasses__() if each not in kinds]
+    first = {kind: next((each for each in bases if issubclass(kind, each)), None) for kind in kinds}
+    return [(kind, each) for kind, each in first.items() if each]
+
+
+def _processed(node: Any, child_id: int, processors: dict[Any, Any], prepare: Any) -> Any:
+    parent = node.parent
+    for number, child in enumerate(node.children or ()):
+        if prepare:
+            prepare(node, number)
+        if isinstance(child, Node):
+            _processed(child, number, processors, prepare)
+    processor = processors.get(type(node))
+    if processor is not None:
+        node = processor(node)
+        node.parent = parent
+        if parent:
+            parent.children[child_id] = node
+    return node
+
+
+def _set_attribute(attributes: Any, name: str, value: Any) -> None:
+    """Set an attribute; those of a small item are not measured again."""
+    size = getattr(attributes, "size", 0)
+    size += value.size() if type(value) is DynamoType else len(str(value))
+    attributes.size = size
+    if size > _SURELY_FITS:
+        _set_measured(attributes, name, value)
+    else:
+        dict.__setitem__(attributes, name, value)
 
 
 _SERVICES = ("dynamodb", "sqs", "s3", "kms")

@@ -1,9 +1,15 @@
-"""List the grants that a key can carry (spec 5.3 for keys of subaccounts)."""
+"""List the grants that a key can carry (spec 5.3 for keys of subaccounts), and which are used.
+
+The list has grants for parts that this service does not have. Keys may carry them, and nothing
+asks for them: :func:`used` tells them apart by the routes, so that nobody is offered one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from chalicelib.core.routes import DeclaredRoute
 
 
 class Grant(NamedTuple):
@@ -98,3 +104,20 @@ def with_included(grants: Iterable[str]) -> frozenset[str]:
 def supported(subaccount_id: int | None) -> frozenset[str]:
     """Return the grants that a key of this owner can carry."""
     return SUBACCOUNT_GRANTS if subaccount_id else PRIMARY_GRANTS
+
+
+#: Grants that are asked for elsewhere than at a route: at the login over SMTP
+_BESIDE_ROUTES: Final = frozenset({"smtp/inject"})
+
+_routes: Callable[[], Iterable[DeclaredRoute]] = tuple
+
+
+def set_routes(routes: Callable[[], Iterable[DeclaredRoute]]) -> None:
+    """Say where the service's routes are declared, for :func:`used`."""
+    global _routes
+    _routes = routes
+
+
+def used() -> frozenset[str]:
+    """Return the grants without which something is refused; the others change nothing."""
+    return PRIMARY_GRANTS & (_BESIDE_ROUTES | {route.grant for route in _routes()})

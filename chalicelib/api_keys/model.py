@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from chalicelib.core import clock
+from chalicelib.core.request import NOBODY, Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,9 @@ class ApiKey:
     """One key. ``subaccount_id`` is ``None`` for a key of the primary account.
 
     ``key_id`` is the hash under which the key is found. An empty ``valid_ips`` admits every
-    address (spec 5.4).
+    address (spec 5.4). From ``expires_ms`` on the key is refused; ``None`` is no end. ``last_used``
+    is the hour of its last use, in seconds; ``None`` is never. ``created_by`` is ``NOBODY`` for the
+    keys of first starts and of earlier versions.
     """
 
     key_id: str
@@ -31,6 +34,9 @@ class ApiKey:
     created: float
     subaccount_id: int | None = None
     valid_ips: list[str] = field(default_factory=list)
+    expires_ms: int | None = None
+    last_used: int | None = None
+    created_by: Actor = NOBODY
 
     @property
     def id(self) -> str:
@@ -41,6 +47,10 @@ class ApiKey:
         salt = hashlib.sha256(self.key_id.encode()).hexdigest()[:4]
         return f"{owner_prefix(self.subaccount_id)}{int(self.created * 1e6):014x}{salt}"
 
+    def has_expired(self, now_ms: int) -> bool:
+        """Tell whether the key's end has come."""
+        return self.expires_ms is not None and self.expires_ms <= now_ms
+
 
 def new_key(
     key: str,
@@ -50,6 +60,8 @@ def new_key(
     *,
     subaccount_id: int | None = None,
     valid_ips: Sequence[str] = (),
+    expires_ms: int | None = None,
+    created_by: Actor = NOBODY,
 ) -> ApiKey:
     """Return the record of ``key``, created now."""
     return ApiKey(
@@ -61,6 +73,8 @@ def new_key(
         created=clock.now(),
         subaccount_id=subaccount_id,
         valid_ips=list(valid_ips),
+        expires_ms=expires_ms,
+        created_by=created_by,
     )
 
 

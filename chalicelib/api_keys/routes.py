@@ -1,4 +1,4 @@
-"""Serve ``/api-keys`` and ``/authenticate/grants``.
+"""Serve ``/api-keys``.
 
 The subaccount header names the owner of the keys; without it, a new key belongs to the primary
 account (spec 5.6).
@@ -7,9 +7,9 @@ account (spec 5.6).
 from __future__ import annotations
 
 from chalicelib.api_keys import model, store
-from chalicelib.api_keys.grants import GRANTS, SUBACCOUNT_GRANTS, supported
+from chalicelib.api_keys.grants import supported
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.api_keys.request import check_grants, read_key
+from chalicelib.api_keys.request import check_grants, read_filter, read_key
 from chalicelib.api_keys.view import key_view
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
@@ -18,18 +18,11 @@ from chalicelib.core.params import Params
 routes = Routes(__name__)
 
 
-@routes.get("/api/v1/authenticate/grants", grant="grants/view")
-def list_grants(request: Request) -> Reply:
-    """Return the grants that keys can carry; with ``role=subaccount``, those of subaccounts."""
-    of_subaccounts = request.query.get("role") == "subaccount"
-    grants = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
-    return ok([grant._asdict() for grant in grants])
-
-
 @routes.get("/api/v1/api-keys", grant="api_keys/manage")
 def list_keys(request: Request) -> Reply:
-    """Return the keys in scope."""
-    return ok([key_view(key) for key in store.in_scope(request.caller.scope)])
+    """Return the keys in scope that the query asks for."""
+    admits = read_filter(request.query).admits
+    return ok([key_view(key) for key in store.in_scope(request.caller.scope) if admits(key)])
 
 
 @routes.post("/api/v1/api-keys", grant="api_keys/manage")
@@ -48,6 +41,8 @@ def create_key(request: Request) -> Reply:
         fields.grants or (),
         subaccount_id=caller.scope.owner,
         valid_ips=fields.valid_ips or (),
+        expires_ms=fields.expires_ms,
+        created_by=caller.actor,
     )
     store.put(key)
     return ok({"id": key.id, "key": secret, "short_key": key.short_key, "label": key.label})
@@ -61,7 +56,7 @@ def show_key(request: Request, key_id: str) -> Reply:
 
 @routes.put("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
 def change_key(request: Request, key_id: str) -> Reply:
-    """Change those of label, grants and addresses that the body has."""
+    """Change those of label, grants, addresses and end that the body has."""
     key = _key(request, key_id)
     params = Params(request.json())
     fields = read_key(params, supported(key.subaccount_id), required=False)

@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.api_keys.view import shown_fields
 from chalicelib.core import audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Table, TransactionFailed, Write
+from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
+from chalicelib.core.request import NOBODY, Actor
 from chalicelib.core.scope import Scope
 
 
@@ -42,6 +42,12 @@ class ApiKeyItem(OwnedKeys):
     valid_ips: list[str]
     #: In seconds
     created: float
+    #: From then on the key is refused, in milliseconds; absent or null: no end
+    expires_ms: NotRequired[int | None]
+    #: The hour of the last use, in seconds; absent until the first
+    last_used: NotRequired[int]
+    #: Who made it: ``type``, ``id`` and ``label``; absent where nobody is known
+    created_by: NotRequired[dict[str, str]]
 
 
 RESOURCE = "api-keys"
@@ -94,8 +100,8 @@ def find(scope: Scope, name: str) -> ApiKey | None:
 def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     """Set ``fields`` of a key and no others, which another request may be changing.
 
-    ``fields`` are one or more of ``label``, ``grants`` and ``valid_ips``. Returns ``False`` if the
-    key has been deleted.
+    ``fields`` are one or more of ``label``, ``grants``, ``valid_ips`` and ``expires_ms``. Returns
+    ``False`` if the key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
     write = dynamo.update(
@@ -105,13 +111,44 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
         values=fields,
         condition="attribute_exists(#pk)",
     )
+    after = from_item(cast(ApiKeyItem, {**_to_item(key), **fields}))
     try:
-        audit.commit(write, _line(key, replace(key, **fields)))
+        audit.commit(write, _line(key, after))
     except TransactionFailed:
         return False
     finally:
         config_cache.forget(key_of(key.key_id))
     return True
+
+
+def note_use(key_id: str, hour: int) -> None:
+    """Store that the key with this hash was used in ``hour``, unless it says so or is gone.
+
+    The cache keeps the former hour: forgetting the key would cost its next request a read.
+    """
+    later = "attribute_exists(#pk) AND (attribute_not_exists(#last_used) OR #last_used < :hour)"
+    with suppress(ConditionFailed):
+        _config.update(
+            *key_of(key_id), "SET #last_used = :hour", values={"hour": hour}, condition=later
+        )
+
+
+def rename_creator(account_id: int, creator: Actor) -> None:
+    """Let the keys that an actor has made show the actor's present label, such as a pseudonym.
+
+    No key changes what it may do, and a line of the audit log would keep the former label.
+    """
+    for key in in_scope(Scope(account_id, None)):
+        former = key.created_by
+        if (former.type, former.id) == (creator.type, creator.id) and former != creator:
+            with suppress(ConditionFailed):
+                _config.update(
+                    *key_of(key.key_id),
+                    "SET #created_by = :creator",
+                    values={"creator": creator._asdict()},
+                    condition="attribute_exists(#pk)",
+                )
+            config_cache.forget(key_of(key.key_id))
 
 
 def delete(key: ApiKey) -> None:
@@ -135,6 +172,9 @@ def from_item(item: ApiKeyItem) -> ApiKey:
         grants=frozenset(item["grants"]),
         valid_ips=item["valid_ips"],
         created=item["created"],
+        expires_ms=item.get("expires_ms"),
+        last_used=item.get("last_used"),
+        created_by=Actor(**item["created_by"]) if "created_by" in item else NOBODY,
     )
 
 
@@ -153,7 +193,7 @@ def _line(before: ApiKey | None, after: ApiKey | None) -> list[Write]:
 
 def _to_item(key: ApiKey) -> ApiKeyItem:
     pk, sk = key_of(key.key_id)
-    return {
+    item: ApiKeyItem = {
         "pk": pk,
         "sk": sk,
         "owner": account_partition(key.account_id, "keys"),
@@ -165,4 +205,10 @@ def _to_item(key: ApiKey) -> ApiKeyItem:
         "grants": sorted(key.grants),
         "valid_ips": list(key.valid_ips),
         "created": key.created,
+        "expires_ms": key.expires_ms,
     }
+    if key.last_used is not None:
+        item["last_used"] = key.last_used
+    if key.created_by != NOBODY:
+        item["created_by"] = key.created_by._asdict()
+    return item

@@ -6,6 +6,7 @@ from typing import Any
 
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.core import clock
+from chalicelib.core.request import NOBODY
 
 #: What the owner of a key decides
 _SETTINGS = ("label", "grants", "valid_ips", "expires_at", "subaccount_id")
@@ -20,6 +21,9 @@ def key_view(key: ApiKey) -> dict[str, Any]:
         "grants": sorted(key.grants),
         "valid_ips": key.valid_ips,
         "created_at": clock.iso_ms(int(key.created * 1000)),
+        "expires_at": None if key.expires_ms is None else clock.iso_ms(key.expires_ms),
+        "created_by": None if key.created_by == NOBODY else key.created_by._asdict(),
+        "last_used": None if key.last_used is None else clock.iso_ms(key.last_used * 1000),
     }
     return view | ({"subaccount_id": key.subaccount_id} if key.subaccount_id else {})
 

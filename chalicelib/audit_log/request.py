@@ -13,6 +13,7 @@ from chalicelib.audit_log.search import (
     to_time,
 )
 from chalicelib.core import clock, cursors
+from chalicelib.core.audit import OUTCOMES
 from chalicelib.core.cursors import FIRST, BadCursor
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import integer
@@ -32,13 +33,18 @@ _LAST_MS: Final = 253_402_300_799_999
 def read_search(query: Query, scope: Scope) -> AuditSearch:
     """Read the filters and the page; raises 400. ``from`` and ``to`` are both included."""
     filters = AuditFilters(
-        query.get("actor", ""), query.get("resource", ""), query.get("resource_id", "")
+        query.get("actor", ""),
+        query.get("resource", ""),
+        query.get("resource_id", ""),
+        query.get("outcome", ""),
     )
+    if filters.outcome not in ("", *OUTCOMES):
+        raise invalid_params(f"outcome must be one of {', '.join(OUTCOMES)}", param="outcome")
     if filters.resource_id and not filters.resource:
         raise invalid_params("resource_id needs resource beside it", param="resource_id")
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
     texts = [query.get(name, "") for name in ("from", "to")]
-    about = [filters.actor, filters.resource, filters.resource_id]
+    about = [filters.actor, filters.resource, filters.resource_id, filters.outcome]
     binding: list[object] = [scope.account_id, scope.part, *about, *texts]
     cursor = query.get("cursor", FIRST)
     low, high = _span(query) if cursor == FIRST else _position(cursor, binding)

@@ -34,6 +34,7 @@ class AuditFilters:
     actor: str = ""
     resource: str = ""
     resource_id: str = ""
+    outcome: str = ""
 
     def match(self, line: AuditItem) -> bool:
         """Tell whether a line passes the filters."""
@@ -41,6 +42,7 @@ class AuditFilters:
             (not self.actor or self._is_by_actor(line))
             and self.resource in ("", line["resource"])
             and self.resource_id in ("", line.get("resource_id"))
+            and self.outcome in ("", line["outcome"])
         )
 
     def _is_by_actor(self, line: AuditItem) -> bool:
@@ -64,7 +66,8 @@ class AuditSearch:
     def limit(self, number: int, *, spans: bool) -> int:
         """Return how many lines to read where ``number`` results are still to be found."""
         filters = self.filters
-        if spans and not filters.actor and (filters.resource_id or not filters.resource):
+        filtered = filters.actor or filters.outcome
+        if spans and not filtered and (filters.resource_id or not filters.resource):
             return number
         return _OF_RESOURCE if filters.resource_id else _OF_MONTH
 

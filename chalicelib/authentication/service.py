@@ -10,7 +10,8 @@ header's subaccount can be read before the account is known. A subaccount of ano
 treated as one that does not exist.
 
 A request from an address that the key does not allow gets 403, because the key itself is valid
-(spec 5.5). Only the peer of the connection counts, never a header.
+(spec 5.5). Only the peer of the connection counts, never a header. A key whose end has come is not
+valid any more: it gets 401 at once, in the cache or not.
 
 A signed-in user is known by a cookie (:mod:`signed_in`), where the request has no
 ``Authorization``.
@@ -22,10 +23,10 @@ import base64
 from collections.abc import Mapping
 from typing import Final
 
-from chalicelib.api_keys import model, source_ips, store
+from chalicelib.api_keys import last_use, model, source_ips, store
 from chalicelib.api_keys.grants import with_included
 from chalicelib.authentication import rate_limit
-from chalicelib.core import config_cache
+from chalicelib.core import clock, config_cache
 from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized, invalid_params
 from chalicelib.core.request import NOBODY, Actor, Caller, Request
@@ -44,6 +45,7 @@ _NO_SCHEME = (
     " the API key as the user name"
 )
 _BASIC = "with Basic, the API key is the user name, and the password is empty"
+_EXPIRED = "the API key has expired"
 
 
 def authenticate(request: Request, *, subaccount_header: bool = True) -> Caller:
@@ -128,10 +130,13 @@ def _identify(key_id: str, number: str | None, peer_ip: str, *, spans: bool) -> 
     if key_at not in items:
         raise Unauthorized
     key = store.from_item(items[key_at])
+    if key.has_expired(clock.now_ms()):
+        raise Unauthorized(_EXPIRED)
     if not source_ips.admits(key.valid_ips, peer_ip):
         raise Forbidden("the API key may not be used from this address")
     owner = items[owner_at]["account_id"] if owner_at in items else None
     scope = scope_of(key.account_id, key.subaccount_id, number, spans=spans, owner=owner)
+    last_use.note(key)
     # Of what only reads there is no line in the audit log, and the id takes its time
     actor = NOBODY if spans else Actor("key", key.id, key.label)
     return Caller(scope, key.key_id, with_included(key.grants), key.subaccount_id, actor)

@@ -56,8 +56,9 @@ def identify(request: Request, number: str | None, *, reads: bool) -> Caller | N
 def _read_session(
     presented: Presented, owner_at: Key | None
 ) -> tuple[User, Session, bool, Mapping[Key, Any]]:
-    """Return the user and session of a cookie, and whether a second factor must be set up first.
+    """Return the user and session of a cookie, and whether a second factor must come first.
 
+    It must where the user has one or the account asks for it, and the session has shown none.
     Raises 401 where the session has ended.
     """
     account_at = accounts.key_of(presented.account_id)
@@ -72,5 +73,6 @@ def _read_session(
     is_valid = session.is_valid(user, clock.now()) and user.status == user_model.ACTIVE
     if not is_valid or user.account_id != presented.account_id:
         raise Unauthorized(_SESSION_ENDED)
-    must_enrol = items[account_at]["tfa_required"] and not session.second_factor
+    needs_factor = items[account_at]["tfa_required"] or user.tfa_enabled
+    must_enrol = needs_factor and not session.second_factor
     return user, session, must_enrol, items

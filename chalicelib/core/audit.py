@@ -30,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 DONE: Final = "done"
 REFUSED: Final = "refused"
+OUTCOMES: Final = (DONE, REFUSED)
 
 #: Longest text and list of a changed field that a line holds; longer ones are cut
 MOST_TEXT: Final = 500

@@ -255,9 +255,9 @@ def sending_limit_exceeded(limit: str, description: str) -> ApiError:
 
 
 def must_enrol() -> Forbidden:
-    """Return the refusal of a user who has to set up a second factor first (spec 5.9)."""
+    """Return the refusal of a user who has to show or set up a second factor first (spec 5.9)."""
     return Forbidden(
-        "the account asks for a second factor: set one up first", code="2fa_setup_required"
+        "a second factor comes first: show yours or set one up", code="2fa_setup_required"
     )
 
 

@@ -39,8 +39,8 @@ NOBODY: Final = Actor("", "", "")
 class SignedIn(NamedTuple):
     """The user who makes a request, and the session (the hash of its secret).
 
-    ``must_enrol``: the account asks for a second factor that this session has not shown, so that
-    it may set one up and nothing else.
+    ``must_enrol``: the user has a second factor, or the account asks for one, and this session has
+    shown none, so that it may show or set up one and nothing else.
     """
 
     user_id: str

@@ -330,6 +330,10 @@ WRAPPERS: Final = (
 
 TYPES: Final = {each.name: each for wrapper in WRAPPERS for each in wrapper.types}
 _FIELD_NAMES: Final = {name: frozenset(each.fields) for name, each in TYPES.items()}
+#: Types that the service has no events of: it relays no inbound mail and sends no SMS
+UNPRODUCED: Final = frozenset(
+    {"sms_status"} | {each.name for each in TYPES.values() if each.name.startswith("relay_")}
+)
 _WRAPPER_OF: Final = {each.name: wrapper.key for wrapper in WRAPPERS for each in wrapper.types}
 
 #: The wrappers whose events the search of message events finds (spec 4.10)

@@ -60,17 +60,27 @@ _HEXADECIMAL = re.compile("[0-9A-F]{8,}|[0-9a-f]{8,}")
 _FEWEST_DIGITS = 4  # of a long word
 _MOST_DIGITS = 6  # of a code
 _MOST_PIECES = 3  # of a code: letters and digits in turn
+_MOST_PASSES = 8
 _LONGEST_NUMBER = 4  # of one that says something
 
 
 def canonical_reason(reason: str) -> str:
     """Return a reason of at most 250 characters, with ``*`` for addresses, ids and times."""
     text = " ".join(reason[: 4 * LONGEST_REASON].split())
+    for _ in range(_MOST_PASSES):
+        before, text = text, _pass(text)[:LONGEST_REASON]
+        # What stands for one address or time may complete another only next to a colon: `0::@`
+        if text == before or ":" not in before:
+            break
+    return text
+
+
+def _pass(text: str) -> str:
     for expression in _expressions(text):
         text = expression.sub(_STANDS_FOR_ANY, text)
     text = _LONG_WORD.sub(_without_long_id, text)
     text = _EXIM_ID.sub(_STANDS_FOR_ANY, text)
-    return _RUN.sub(_without_id, text)[:LONGEST_REASON]
+    return _RUN.sub(_without_id, text)
 
 
 def _expressions(text: str) -> Iterator[re.Pattern[str]]:

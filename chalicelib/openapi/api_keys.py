@@ -11,6 +11,7 @@ from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, quer
 from chalicelib.openapi.schema import (
     Maybe,
     array,
+    flag,
     integer,
     moment,
     nullable,
@@ -19,14 +20,17 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
+from chalicelib.users.roles import CUSTOM, ROLES
 
 _PATH: Final = "/api/v1/api-keys"
-
+_ROLES: Final = [role for role in ROLES if role != CUSTOM]
 _FIELDS: Final[dict[str, Json]] = {
     "label": text(least=1, most=MOST_LABEL),
     "grants": array(one_of(grant.key for grant in GRANTS)),
     "valid_ips": nullable(array(text(about="An IP address or a network"), most=MOST_ADDRESSES))
     | {"description": "Addresses that may use the key. An empty array or null: every address"},
+    "expires_at": nullable(moment())
+    | {"description": "The end of the key, in the future: from then on it is refused. Null: none"},
 }
 _SHOWN: Final[dict[str, Json | Maybe]] = {
     "id": text(),
@@ -35,6 +39,17 @@ _SHOWN: Final[dict[str, Json | Maybe]] = {
     "grants": array(text()),
     "valid_ips": array(text()),
     "created_at": moment(),
+    "created_by": nullable(
+        record(
+            type=one_of(["user", "key", "operator"]),
+            id=text(),
+            label=text(about="The user's address, the key's label or the operator's command"),
+        )
+    )
+    | {"description": "Who made the key. Null: unknown, as for the first key"},
+    "expires_at": nullable(moment()) | {"description": "The end of the key. Null: none"},
+    "last_used": nullable(moment())
+    | {"description": "The hour in which the key was last used. Null: never"},
     "subaccount_id": Maybe(integer(1)),
 }
 _KEY: Final = record(**_SHOWN)
@@ -51,12 +66,38 @@ _CURRENT_KEY: Final = record(
 
 OPERATIONS: Final[Operations] = {
     "GET /api/v1/authenticate/grants": Operation(
-        results(array(record(key=text(), label=text(), description=text()))),
+        results(
+            array(
+                record(
+                    key=text(),
+                    label=text(),
+                    description=text(),
+                    used=flag()
+                    | {
+                        "description": "`false`: a key may have it, and nothing in this service "
+                        "asks for it"
+                    },
+                    roles=array(one_of(_ROLES))
+                    | {"description": "The roles whose users have it, when tied to no subaccount"},
+                )
+            )
+        ),
         parameters=(
             query("role", text(), "`subaccount`: only grants that a subaccount's key can have"),
         ),
     ),
-    f"GET {_PATH}": Operation(results(array(_KEY))),
+    f"GET {_PATH}": Operation(
+        results(array(_KEY)),
+        parameters=(
+            query("label", text(most=MOST_LABEL), "Only keys whose label contains this text"),
+            query("expires_before", moment(), "Only keys that end, or ended, before this time"),
+            query(
+                "last_used_before",
+                moment(),
+                "Only keys that were last used before this time, and those that never were",
+            ),
+        ),
+    ),
     f"POST {_PATH}": Operation(
         results(
             record(

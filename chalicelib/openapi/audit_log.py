@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.audit_log.request import DEFAULT_DAYS, DEFAULT_PER_PAGE, MOST_PER_PAGE
 from chalicelib.audit_log.view import COLUMNS
-from chalicelib.core.audit import DONE, REFUSED
+from chalicelib.core.audit import OUTCOMES
 from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import Operation, Operations, query, results, shared_parameter
 from chalicelib.openapi.schema import (
@@ -31,7 +31,7 @@ _LINE: Final = record(
     ),
     action=text(about="The method of the request, or the operator's command"),
     path=text(about="The path of the route"),
-    outcome=one_of([DONE, REFUSED]),
+    outcome=one_of(OUTCOMES),
     resource=text(about="The first part of the path, such as `templates`"),
     resource_id=nullable(text()),
     subaccount_id=nullable(integer(1)),
@@ -69,6 +69,7 @@ OPERATIONS: Final[Operations] = {
             ),
             query("resource", text(), "Only changes of these resources, such as `templates`"),
             query("resource_id", text(), "Only changes of this one; needs `resource`"),
+            query("outcome", one_of(OUTCOMES), "Only changes that were made, or refused ones"),
             shared_parameter("cursor"),
             query(
                 "per_page",

@@ -107,6 +107,9 @@ _BODIES: Final[dict[str, Any]] = {
     "PUT /api/v1/users/{user_id}": {"role": "reporting"},
     "PUT /api/v1/me": {"name": "Anna"},
     "POST /api/v1/sign-in": {"email": "anna@example.org", "password": _PASSWORD},
+    "POST /api/v1/second-factor": {"type": "totp"},
+    "PUT /api/v1/second-factor": {"code": "123456"},
+    "POST /api/v1/sign-in/passkey": {"credential": {}, "state": "..."},
     "POST /api/v1/invitations/{token}": {"password": _PASSWORD, "name": "Anna"},
     "POST /api/v1/password-reset": {"email": "anna@example.org"},
     "POST /api/v1/password-reset/{token}": {"password": _PASSWORD},
@@ -127,12 +130,6 @@ _BODIES: Final[dict[str, Any]] = {
     "POST /api/v1/inline-seeds/config": _SEEDS,
     "PUT /api/v1/inline-seeds/config": _SEEDS,
     "PUT /api/v1/inline-seeds/options": {"enabled": True},
-    "POST /api/v1/second-factor": {"type": "totp"},
-    "PUT /api/v1/second-factor": {"code": "123456"},
-    "POST /api/v1/sign-in/passkey": {
-        "credential": {"id": "...", "rawId": "...", "type": "public-key", "response": {}},
-        "state": "...",
-    },
 }
 
 

@@ -19,6 +19,7 @@ from chalicelib.openapi.schema import (
     array,
     flag,
     integer,
+    moment,
     nullable,
     obj,
     one_of,
@@ -89,6 +90,8 @@ OPERATIONS: Final[Operations] = {
             key_label=text(least=1, most=MOST_LABEL),
             key_grants=array(text(), least=1),
             key_valid_ips=array(text(), most=MOST_ADDRESSES),
+            key_expires_at=nullable(moment())
+            | {"description": "The end of the key, in the future. Null: none"},
         ),
     ),
     f"GET {_PATH}/{{subaccount_id}}": Operation(results(_SUBACCOUNT)),

@@ -6,8 +6,16 @@ from typing import Final
 
 from chalicelib.api_keys.grants import GRANTS
 from chalicelib.core.json_types import Json
-from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, Responses, results
+from chalicelib.openapi.operation import (
+    NO_CONTENT,
+    Operation,
+    Operations,
+    Responses,
+    content,
+    results,
+)
 from chalicelib.openapi.schema import (
+    Maybe,
     array,
     email,
     flag,
@@ -78,8 +86,17 @@ _SESSIONS: Final = results(
 )
 _STATUS: Final = results(record(id=text(), status=one_of(STATUSES)))
 _MESSAGE: Final = results(record(message=text()))
-#: A sign-in: with 403 ``2fa_setup_required`` it has results and the cookie, too
-SIGNED_IN: Final[Responses] = results(record(csrf_token=text()))
+_SIGNED_IN: Final[Responses] = results(record(csrf_token=text())) | content(
+    "application/json",
+    record(
+        errors=array(record(message=text(), description=text(), code=text())),
+        methods=Maybe(array(one_of(("totp", "passkey")))),
+        results=Maybe(record(csrf_token=text())),
+    ),
+    status=403,
+    about="A code is missing (`2fa_required`, with the `methods` of the user), or a second factor "
+    "must be set up first (`2fa_setup_required`, with a session that can do only that)",
+)
 
 OPERATIONS: Final[Operations] = {
     f"GET {_USERS}": Operation(results(array(_SHOWN_USER))),
@@ -110,9 +127,9 @@ OPERATIONS: Final[Operations] = {
     ),
     f"DELETE {_USER}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_USER}/invitation": Operation(_STATUS, refusals=(409,)),
-    f"DELETE {_USER}/second-factor": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_USER}/second-factor": Operation(NO_CONTENT),
     f"GET {_USER}/sessions": Operation(_SESSIONS),
-    f"DELETE {_USER}/sessions": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_USER}/sessions": Operation(NO_CONTENT),
     f"DELETE {_USER}/sessions/{{session_id}}": Operation(NO_CONTENT),
     "GET /api/v1/me": Operation(_ME),
     "PUT /api/v1/me": Operation(
@@ -122,12 +139,11 @@ OPERATIONS: Final[Operations] = {
             password=_NEW_PASSWORD,
             old_password=text(most=LONGEST, about="Needed with `password`, if the user has one"),
         ),
-        refusals=(409,),
     ),
     "GET /api/v1/sessions": Operation(_SESSIONS),
     "DELETE /api/v1/sessions/{session_id}": Operation(NO_CONTENT),
     "POST /api/v1/sign-in": Operation(
-        SIGNED_IN,
+        _SIGNED_IN,
         body=obj(
             "email",
             "password",
@@ -135,16 +151,16 @@ OPERATIONS: Final[Operations] = {
             password=text(most=LONGEST),
             code=text(most=MOST_CODE, about="A code of the second factor, or a recovery code"),
         ),
-        refusals=(400, 401, 403),
+        refusals=(400, 401),
     ),
     "POST /api/v1/sign-out": Operation(NO_CONTENT),
     f"GET {_INVITATION}": Operation(
         results(record(email=email(), name=text(), role=one_of(ROLES), company_name=text()))
     ),
     f"POST {_INVITATION}": Operation(
-        SIGNED_IN,
+        _SIGNED_IN,
         body=obj("password", password=_NEW_PASSWORD, name=_NAME),
-        refusals=(400, 403),
+        refusals=(400, 401),
     ),
     "POST /api/v1/password-reset": Operation(
         _MESSAGE, body=obj("email", email=email()), refusals=(400,)

@@ -56,6 +56,16 @@ _FIELDS: Final[dict[str, Json]] = {
     "custom_headers": nullable(mapping(text())) | {"maxProperties": custom_headers.MOST},
     "exception_subaccounts": nullable(array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS)),
 }
+_DOCUMENTED_TYPE: Final = record(
+    display_name=text(),
+    description=text(),
+    produced=flag()
+    | {
+        "description": "`false`: the service has no events of this type of its own, so a webhook "
+        "that selects it gets none"
+    },
+    event=mapping(record(description=text(), sampleValue=ANY)),
+)
 _SOURCE: Final = integer(-1, 2**31 - 1) | {
     "description": "Whose events the webhook gets: -1 stands for everybody, 0 for the primary "
     "account, and an id for a subaccount. It does not change who owns the webhook. The webhook of "
@@ -153,7 +163,11 @@ OPERATIONS: Final[Operations] = {
         results(record(batch_id=text(), message=text()))
     ),
     f"GET {_PATH}/events/documentation": Operation(
-        results(mapping(record(display_name=text(), description=text(), events=mapping())))
+        results(
+            mapping(
+                record(display_name=text(), description=text(), events=mapping(_DOCUMENTED_TYPE))
+            )
+        )
     ),
     f"GET {_PATH}/events/samples": Operation(
         results(array(_SAMPLE)),

@@ -102,8 +102,8 @@ def _fetch_configuration(provider: IdentityProvider) -> Mapping[str, Any]:
     url = provider.issuer.rstrip("/") + _WELL_KNOWN
     fields = fetch(provider, url, "its configuration")
     if fields.get("issuer") != provider.issuer:
-        named = repr(fields.get("issuer"))[:200]
-        raise SignInFailed(FAILED, f"{provider.id}: the configuration is of the issuer {named}")
+        issuer = repr(fields.get("issuer"))[:200]
+        raise SignInFailed(FAILED, f"{provider.id}: the configuration is of the issuer {issuer}")
     endpoints = [*_ENDPOINTS, *(["userinfo_endpoint"] if fields.get("userinfo_endpoint") else [])]
     for name in endpoints:
         if not _is_secure(provider, fields.get(name)):

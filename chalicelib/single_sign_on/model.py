@@ -20,8 +20,9 @@ FAILED: Final = "failed"
 
 
 class SignInFailed(Exception):
-    """A sign-in with a provider failed."""
+    """A sign-in with a provider failed; ``user_id`` is whom it was for, if that is certain."""
 
-    def __init__(self, code: str, reason: str) -> None:
+    def __init__(self, code: str, reason: str, user_id: str = "") -> None:
         super().__init__(reason)
         self.code = code
+        self.user_id = user_id

@@ -16,11 +16,11 @@ from typing import Any, Final
 from chalicelib.core import addresses, audit, clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.identity_providers import IdentityProvider
-from chalicelib.core.request import Request
+from chalicelib.core.request import Actor, Request
 from chalicelib.single_sign_on.model import NOT_INVITED, REFUSED, UNVERIFIED, SignInFailed
 from chalicelib.users import roles
 from chalicelib.users.model import ACTIVE, DISABLED, INVITED, User, draw_id, draw_secret
-from chalicelib.users.sign_in import author_of
+from chalicelib.users.sign_in import RESOURCE, author_of
 from chalicelib.users.store import users
 
 MOST_NAME: Final = 100
@@ -32,8 +32,24 @@ _TRUE = (True, 1, "true", "1")
 def user_of(provider: IdentityProvider, claims: Mapping[str, Any], request: Request) -> User:
     """Return the active user whom the claims of a valid ID token are about.
 
-    Raises :class:`SignInFailed`.
+    Raises :class:`SignInFailed`, which is then in the audit log of the account.
     """
+    try:
+        return _user_of(provider, claims, request)
+    except SignInFailed as failure:
+        _note(provider, failure, request)
+        raise
+
+
+def shows_second_factor(provider: IdentityProvider, claims: Mapping[str, Any]) -> bool:
+    """Tell whether the provider has checked a second factor, and is trusted to say so."""
+    methods = claims.get("amr")
+    trusted = provider.trust_second_factor
+    has_method = isinstance(methods, list) and any(each in trusted.amr for each in methods)
+    return has_method or claims.get("acr") in trusted.acr
+
+
+def _user_of(provider: IdentityProvider, claims: Mapping[str, Any], request: Request) -> User:
     role = _role(provider, claims)
     user = users.by_identity(provider.id, claims["sub"])
     if user is None:
@@ -43,17 +59,9 @@ def user_of(provider: IdentityProvider, claims: Mapping[str, Any], request: Requ
             return _join(provider, claims, email, role, request)
     if user.account_id != provider.account:
         raise SignInFailed(NOT_INVITED, f"{provider.id}: user {user.id} is of another account")
-    _check_role(provider, role)
+    _check_role(provider, role, user.id)
     with audit.bound(author_of(user, request, users.RESOURCE)):
         return _with_role(_link(provider, claims, user), role)
-
-
-def shows_second_factor(provider: IdentityProvider, claims: Mapping[str, Any]) -> bool:
-    """Tell whether the provider has checked a second factor, and is trusted to say so."""
-    methods = claims.get("amr")
-    trusted = provider.trust_second_factor
-    has_method = isinstance(methods, list) and any(each in trusted.amr for each in methods)
-    return has_method or claims.get("acr") in trusted.acr
 
 
 def _join(
@@ -89,10 +97,12 @@ def _link(provider: IdentityProvider, claims: Mapping[str, Any], user: User) -> 
 
     def link(present: User) -> User:
         if present.status == DISABLED:
-            raise SignInFailed(REFUSED, f"{provider.id}: user {present.id} is disabled")
+            reason = f"{provider.id}: user {present.id} is disabled"
+            raise SignInFailed(REFUSED, reason, present.id)
         subject = present.identities.get(provider.id, claims["sub"])
         if subject != claims["sub"]:  # the provider gave the address to somebody else
-            raise SignInFailed(REFUSED, f"{provider.id}: user {present.id} has another subject")
+            reason = f"{provider.id}: user {present.id} has another subject"
+            raise SignInFailed(REFUSED, reason, present.id)
         linked = replace(present, identities={**present.identities, provider.id: subject})
         if present.status != INVITED:
             return linked
@@ -137,10 +147,11 @@ def _role(provider: IdentityProvider, claims: Mapping[str, Any]) -> str:
     return next(iter(fitting), provider.default_role)
 
 
-def _check_role(provider: IdentityProvider, role: str) -> None:
+def _check_role(provider: IdentityProvider, role: str, user_id: str = "") -> None:
     """Refuse who has none of the groups that have a role, where groups decide."""
     if provider.role_claim and not role:
-        raise SignInFailed(NOT_INVITED, f"{provider.id}: no group of the user has a role")
+        reason = f"{provider.id}: no group of the user has a role"
+        raise SignInFailed(NOT_INVITED, reason, user_id)
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> Any:
@@ -165,3 +176,18 @@ def _verified_address(provider: IdentityProvider, claims: Mapping[str, Any]) -> 
 def _name(claims: Mapping[str, Any]) -> str:
     name = claims.get("name")
     return name.strip()[:MOST_NAME] if isinstance(name, str) and name.isprintable() else ""
+
+
+def _note(provider: IdentityProvider, failure: SignInFailed, request: Request) -> None:
+    """Write the refusal of somebody whom the provider has signed in to the audit log."""
+    author = audit.Author(
+        provider.account,
+        Actor("user", failure.user_id, ""),
+        request.method,
+        request.path,
+        RESOURCE,
+        request.source_ip,
+        request.request_id,
+    )
+    fields = {"method": provider.id, "reason": failure.code}
+    audit.note(failure.user_id, of=author, outcome=audit.REFUSED, after=fields)

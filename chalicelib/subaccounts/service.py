@@ -49,6 +49,8 @@ def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
         new.key.grants or (),
         subaccount_id=subaccount.id,
         valid_ips=new.key.valid_ips or (),
+        expires_ms=new.key.expires_ms,
+        created_by=caller.actor,
     )
     _store(subaccount, key)
     return view | {"key": secret, "label": key.label, "short_key": key.short_key}

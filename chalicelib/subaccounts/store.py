@@ -27,7 +27,6 @@ from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Keyed, Table, Write
 from chalicelib.core.owner_keys import account_partition
-from chalicelib.core.scope import PRIMARY
 from chalicelib.subaccounts.entries import ALL, ORDERS, STORED_ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
 from chalicelib.subaccounts.view import subaccount_view
@@ -180,9 +179,9 @@ def _replace(before: Subaccount, after: Subaccount, also: Sequence[Write]) -> No
 def _line(
     subaccount_id: int, before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> list[Write]:
-    """Return the line of the audit log about a change: subaccounts belong to the whole account."""
+    """Return the line of the audit log about a change; the subaccount's own users see it."""
     return audit.change_line(
-        str(subaccount_id), before, after, resource=RESOURCE, subaccount_id=PRIMARY
+        str(subaccount_id), before, after, resource=RESOURCE, subaccount_id=subaccount_id
     )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chalicelib.accounts.store import accounts
+from chalicelib.api_keys import store as api_keys
 from chalicelib.core import audit, clock, system_mailer
 from chalicelib.core.errors import conflict
-from chalicelib.core.request import Request
+from chalicelib.core.request import Actor, Request
 from chalicelib.core.settings import settings
 from chalicelib.users import mailed_links, passwords, sign_in
 from chalicelib.users.model import ACTIVE, INVITED, User, draw_id, draw_secret
@@ -99,9 +100,14 @@ def renew(user: User) -> str:
 
 
 def remove(user: User) -> None:
-    """Erase a user, its address and its sessions; raises 409 for the last administrator."""
+    """Erase a user, its address and its sessions; raises 409 for the last administrator.
+
+    Where the address is stored beside the user's id, a pseudonym takes its place.
+    """
     users.delete(user, users.line(user, None))
     sessions.erase(user.id)
+    creator = Actor("user", user.id, users.pseudonym(user.id))
+    api_keys.rename_creator(user.account_id, creator)
 
 
 def find(token: str) -> User:

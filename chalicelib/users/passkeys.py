@@ -33,7 +33,12 @@ _SERVICE = "Postfinch"
 
 
 class PasskeyRefused(Exception):
-    """The passkey does not prove what it should; the text says why, for the log."""
+    """The passkey does not prove what it should; the text says why, for the log.
+
+    ``user`` is the user whose passkey it claims to be, if there is one.
+    """
+
+    user: User | None = None
 
 
 def creation_options(user: User) -> dict[str, Any]:
@@ -110,6 +115,8 @@ def sign_in(credential: Mapping[str, Any], state: str) -> User:
     """Return the active user whose passkey answered; raises :class:`PasskeyRefused`."""
     challenge = _use_challenge(_SIGN_IN, "", state)
 
+    user_id = _user_of(credential)
+
     def use(present: User) -> User:
         passkey = _passkey(present, str(credential.get("id")))
         if present.status != ACTIVE:
@@ -120,7 +127,11 @@ def sign_in(credential: Mapping[str, Any], state: str) -> User:
         rest = tuple(after if each == passkey else each for each in present.passkeys)
         return replace(present, passkeys=rest)
 
-    user = users.change(_user_of(credential), use, silent=True)
+    try:
+        user = users.change(user_id, use, silent=True)
+    except PasskeyRefused as error:
+        error.user = users.get(user_id)
+        raise
     if user is None:
         raise PasskeyRefused("there is no such user")
     return user

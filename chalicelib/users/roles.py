@@ -76,6 +76,11 @@ CONFINED_GRANTS: Final = SUBACCOUNT_GRANTS | {
 }
 
 
+def roles_with(grant: str) -> list[str]:
+    """Return the roles whose users hold ``grant``, in the order of ``ROLES``."""
+    return [role for role in ROLES if grant in grants_of(role)]
+
+
 def grants_of(
     role: str, chosen_grants: Iterable[str] = (), subaccount_id: int | None = None
 ) -> frozenset[str]:

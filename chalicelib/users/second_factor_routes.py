@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import clock
+from chalicelib.core import audit, clock
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.http import ENROLLING, PERSON, PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
 from chalicelib.users import cookies, devices, passkeys, second_factor, throttle
 from chalicelib.users.model import Passkey, User
-from chalicelib.users.sign_in import begin_session, wrong_pair
+from chalicelib.users.sign_in import author_of, begin_session, wrong_pair
 from chalicelib.users.store import sessions, users
 from chalicelib.users.store.sessions import Session
 
@@ -125,6 +125,8 @@ def sign_in_by_passkey(request: Request) -> Reply:
         user = passkeys.sign_in(credential, state)
     except passkeys.PasskeyRefused as error:
         _log.warning("a sign-in by passkey was refused: %s", error)
+        if error.user:
+            audit.note(error.user.id, of=author_of(error.user, request), outcome=audit.REFUSED)
         raise wrong_pair() from None
     return begin_session(request, user, method=passkeys.METHOD, second_factor=True)
 

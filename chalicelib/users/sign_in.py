@@ -51,10 +51,10 @@ def begin_session(
 ) -> Reply:
     """Begin a session of a user who proved who they are; return the reply with its cookie.
 
-    ``method`` is how: ``password``, ``passkey`` or the name of a provider. A user who has a second
-    factor must have shown it: ``second_factor`` tells so. Where the account asks for one, the reply
-    to a user who has none is 403 ``2fa_setup_required``, and the session may set one up. ``path``
-    is for the audit log, where the path of the request holds a secret.
+    ``method`` is how: ``password``, ``passkey`` or the name of a provider. ``second_factor`` tells
+    whether the user has shown one. Without it, where the user has one or the account asks for it,
+    the reply is 403 ``2fa_setup_required``, and the session may show or set up one and nothing
+    else. ``path`` is for the audit log, where the path of the request holds a secret.
 
     The secret is always a new one, and the session of a cookie that came with the request ends.
     Raises 401 if the user was disabled or removed meanwhile.
@@ -78,7 +78,8 @@ def begin_session(
     )
     results = {"csrf_token": cookies.csrf_token(session_id)}
     set_cookies = [cookies.set_cookie(signed_in, secret), devices.set_cookie(request, signed_in)]
-    if accounts.get_cached(user.account_id).tfa_required and not second_factor:
+    needs_factor = signed_in.tfa_enabled or accounts.get_cached(user.account_id).tfa_required
+    if needs_factor and not second_factor:
         refusal = must_enrol()
         body = refusal.body() | {"results": results}
         return Reply(refusal.status, body, refusal.headers, set_cookies)

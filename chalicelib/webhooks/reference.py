@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from chalicelib.core.errors import bad_request
 from chalicelib.core.json_types import Json
 from chalicelib.core.query import Query, comma_list
-from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample, type_of
+from chalicelib.events.documentation import (
+    TYPES,
+    UNPRODUCED,
+    WRAPPERS,
+    EventType,
+    described,
+    sample,
+    type_of,
+)
 from chalicelib.webhooks.payload import public_form, wrapped
 
 
@@ -38,6 +46,7 @@ def _type_documentation(event_type: EventType) -> Json:
     return {
         "display_name": event_type.label,
         "description": event_type.description,
+        "produced": event_type.name not in UNPRODUCED,
         "event": {
             name: {"description": field.description, "sampleValue": values[name]}
             for name, field in described(event_type.name)

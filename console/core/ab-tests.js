@@ -1,5 +1,5 @@
 // What the console knows about A/B tests: their address, their states, and how sure a rate is.
-import { number } from "./format.js";
+import { localTime, number } from "./format.js";
 
 export const AB_TESTS = "api/v1/ab-test";
 export const AB_GRANT = "ab-testing/manage";
@@ -57,11 +57,4 @@ export function chosenEnd(test) {
   return test.start_time && new Date(test.end_time).getTime() === latest
     ? ""
     : localTime(test.end_time);
-}
-
-/** A time of the API for an input of date and time, which knows no time zones. */
-export function localTime(time) {
-  if (!time) return "";
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 }

@@ -30,7 +30,8 @@ export const TROUBLE = [
   "generation_rejection",
 ];
 
-export const EVENT_TYPES = Object.keys(TYPES);
+/** The types of events that this service has: of SMS it shows only what others upload. */
+export const EVENT_TYPES = Object.keys(TYPES).filter((type) => type !== "sms_status");
 
 export function eventType(type) {
   const [label, tone, icon] = TYPES[type] ?? [type, "", "circle"];

@@ -45,7 +45,7 @@ export const exactTime = (time) => exact.format(new Date(time));
 export function ago(time, now = Date.now()) {
   const then = new Date(time);
   const seconds = Math.round((now - then.getTime()) / 1000);
-  if (seconds < 0) return inFuture(-seconds, then);
+  if (seconds < 0) return inFuture(-seconds, then, now);
   if (seconds < 5) return "now";
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
@@ -55,12 +55,21 @@ export function ago(time, now = Date.now()) {
     : year.format(then);
 }
 
-function inFuture(seconds, then) {
+/** A time of the API for an input of date and time, which knows no time zones. */
+export function localTime(time) {
+  if (!time) return "";
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+}
+
+function inFuture(seconds, then, now) {
   if (seconds < 5) return "now";
   if (seconds < 60) return `in ${seconds} s`;
   if (seconds < 3600) return `in ${Math.ceil(seconds / 60)} min`;
   if (seconds < 86400) return `in ${Math.ceil(seconds / 3600)} h`;
-  return `${day.format(then)}, ${clock.format(then)}`;
+  return then.getFullYear() === new Date(now).getFullYear()
+    ? `${day.format(then)}, ${clock.format(then)}`
+    : year.format(then);
 }
 
 /** `bounce_class` → `Bounce class` */

@@ -9,6 +9,8 @@ export const local = signal(null);
 export const account = signal(null);
 /** The subaccounts to switch between; empty for who may not list them. */
 export const subaccounts = signal(/** @type {Api.Row<"api/v1/subaccounts">[]} */ ([]));
+/** The id of the key; empty while it is unknown, and for a person. */
+export const ownKey = signal("");
 /** The subaccount that the key or person is tied to; empty for the whole account. */
 export const ownSubaccount = signal("");
 /**
@@ -66,6 +68,7 @@ effect(() => {
   account.value = null;
   subaccounts.value = [];
   grants.value = null;
+  ownKey.value = "";
   ownSubaccount.value = "";
   discovered.value = false;
   // Only another session is a reason to learn all of this again
@@ -81,6 +84,7 @@ export async function reloadSubaccounts() {
 async function load(current) {
   const own = person.value ?? (await read("api/v1/api-keys/current"));
   if (session.value !== current) return; // signed out meanwhile
+  ownKey.value = person.value ? "" : (own?.id ?? "");
   ownSubaccount.value = own?.subaccount_id ? String(own.subaccount_id) : "";
   grants.value = own ? new Set(own.grants) : null;
   discovered.value = true;

@@ -5,7 +5,6 @@ import {
   chosenEnd,
   draftPath,
   hasEnded,
-  localTime,
   METRICS,
   MODES,
   resultsOf,
@@ -13,6 +12,7 @@ import {
   testPath,
 } from "../core/ab-tests.js";
 import { get, post, put } from "../core/api.js";
+import { localTime } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { freeId } from "../core/slug.js";
 import { TEMPLATES } from "../core/templates.js";

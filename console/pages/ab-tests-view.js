@@ -20,6 +20,7 @@ import { Badge, Button, Copyable, SelectField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Empty, Loaded, Notice, SkeletonRows } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card, PageHead } from "../parts/page.js";
 import { AbTestList, Status } from "./ab-tests.js";
 import { AbTestForm } from "./ab-tests-form.js";
@@ -264,6 +265,7 @@ function Facts({ test }) {
         <dd><${Copyable} text=${test.id} /></dd>
         ${facts.map(([term, value]) => html`<dt key=${term}>${term}</dt><dd>${value}</dd>`)}
       </dl>
+      <${LastChanged} resource="ab-test" id=${test.id} of=${test.version} />
     <//>
   `;
 }

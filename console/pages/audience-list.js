@@ -10,6 +10,7 @@ import { Badge, Button, Copyable, IconButton, SearchField } from "../parts/contr
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { ListForm } from "./audience-list-form.js";
 import { PATH } from "./audience-lists.js";
 
@@ -48,6 +49,7 @@ export function ListView({ id, version, onChange }) {
                 <dd class="num">${number(results.total_accepted_recipients)}</dd>
                 ${results.description && html`<dt>Description</dt><dd>${results.description}</dd>`}
               </dl>
+              <${LastChanged} resource="recipient-lists" id=${id} of=${results} />
               <${Loaded} resource=${recipients}>
                 ${(rows) => html`<${Recipients} rows=${rows} />`}
               <//>

@@ -9,6 +9,7 @@ import { Badge, Button, TabPanel, Tabs } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, toast } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { PageHead } from "../parts/page.js";
 import { KINDS, readiness } from "./domains.js";
 import { Keys } from "./domains-keys.js";
@@ -63,6 +64,10 @@ export function DomainView({ kind, name }) {
         destroy=${destroy}
       />
       <${Readiness} domain=${domain} kind=${kind} />
+      ${
+        own.domain &&
+        html`<${LastChanged} resource="${kind}-domains" id=${name} of=${own.domain} />`
+      }
       <${Tabs}
         label="Parts of the domain"
         current=${part}

@@ -17,7 +17,7 @@ import { DomainView } from "./domains-view.js";
 export const KINDS = {
   sending: {
     path: "api/v1/sending-domains",
-    grant: "sending_domains/manage",
+    grant: "sending_domains/view",
     manage: "sending_domains/manage",
     name: "sending domain",
     verify: { dkim_verify: true, cname_verify: true },

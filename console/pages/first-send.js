@@ -6,7 +6,7 @@ import { exampleOf, LANGUAGES } from "../core/examples.js";
 import { href } from "../core/router.js";
 import { local, may, outgoing } from "../core/service.js";
 import { key, subaccount } from "../core/session.js";
-import { TabPanel, Tabs } from "../parts/controls.js";
+import { Button, TabPanel, Tabs } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { Card } from "../parts/page.js";
 import { Behaviours } from "./behaviours.js";
@@ -54,13 +54,19 @@ function smtpExample(sender, id) {
 
 function KeyNeeded() {
   return html`
-    <p class="soft">
-      Programs send with an API key: set <code>API_KEY</code> in your shell first.
+    <div class="row wraps">
+      <p class="soft">
+        Programs send with an API key: set <code>API_KEY</code> in your shell first.
+      </p>
       ${
         may("api_keys/manage") &&
-        html` <a href=${href(["settings", "keys"])}>Make one under Settings.</a>`
+        html`
+          <${Button} kind="small" icon="key" href=${href(["settings", "keys"])}>
+            API keys
+          <//>
+        `
       }
-    </p>
+    </div>
   `;
 }
 

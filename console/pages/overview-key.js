@@ -1,13 +1,16 @@
 // The overview of a key or person who may read nothing of the last day: what they may do, and how.
 import { html } from "../vendor/preact.js";
 import { label } from "../core/format.js";
+import { loadGrants } from "../core/grants.js";
+import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { grants, may, who } from "../core/service.js";
 import { person } from "../core/session.js";
 import { Button } from "../parts/controls.js";
-import { Empty } from "../parts/feedback.js";
+import { Empty, Loaded } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
 import FirstSend from "./first-send.js";
+import EndingKeys from "./overview-ending.js";
 import { mayOpen, PAGES, SENDING } from "./registry.js";
 
 const WORDS = {
@@ -33,18 +36,33 @@ export default function KeyOverview() {
         }
       />
       <${Card} title="${who()} may" flush><${Abilities} /><//>
+      ${may("api_keys/manage") && html`<${EndingKeys} />`}
       ${may(SENDING) && html`<${FirstSend} title="How to send" />`}
     </div>
   `;
 }
 
 function Abilities() {
-  const all = [...grants.value].sort();
+  const resource = useResource((signal) => loadGrants(signal));
+  return html`
+    <${Loaded} resource=${resource}>
+      ${(used) => html`
+        <${List} all=${used.map((each) => each.key).filter((each) => grants.value.has(each))} />
+      `}
+    <//>
+  `;
+}
+
+function List({ all }) {
   if (!all.length)
-    return html`<${Empty} level=${3} icon="key" title="Nothing">There are no grants.<//>`;
+    return html`
+      <${Empty} level=${3} icon="key" title="Nothing">
+        There are no grants that are in use here.
+      <//>
+    `;
   return html`
     <ul class="items" aria-label="Grants">
-      ${all.map((grant) => {
+      ${all.sort().map((grant) => {
         const page = pageOf(grant);
         return html`
           <li key=${grant} class="wraps">

@@ -37,7 +37,7 @@ const EVENTS = {
 };
 const DAY = 86400000;
 /** Grants of which each shows something here. */
-const SHOWN = ["metrics/view", "message_events/view", "sending_domains/manage", "webhooks/view"];
+const SHOWN = ["metrics/view", "message_events/view", "sending_domains/view", "webhooks/view"];
 
 /** A time as the reports take it: minutes, in UTC. */
 const minute = (time) => new Date(time).toISOString().slice(0, 16);
@@ -112,14 +112,18 @@ function LastDay() {
       />
       ${
         empty
-          ? html`<${Lazy} load=${() => import("./first-send.js")} waits />`
+          ? html`
+            <${Lazy} load=${() => import("./first-send.js")} waits />
+            <${Ending} />
+          `
           : html`
             ${may("metrics/view") && html`<${Figures} resource=${figures} />`}
             <div class="columns uneven">
               ${may("message_events/view") && html`<${Trouble} />`}
               <div class="stack">
-                ${may("sending_domains/manage") && html`<${Domains} />`}
+                ${may("sending_domains/view") && html`<${Domains} />`}
                 ${may("webhooks/view") && html`<${Webhooks} />`}
+                <${Ending} />
               </div>
             </div>
           `
@@ -127,6 +131,10 @@ function LastDay() {
     </div>
   `;
 }
+
+const Ending = () =>
+  may("api_keys/manage") &&
+  html`<${Lazy} load=${() => import("./overview-ending.js")} around=${() => null} />`;
 
 function Figures({ resource }) {
   const { data, error, reload } = resource;

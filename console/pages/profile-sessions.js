@@ -42,7 +42,15 @@ export function Sessions() {
         ${({ results }) => html`
           <ul class="items" aria-label="Sessions">
             ${results.map(
-              (each) => html`<${Session} key=${each.id} row=${each} reload=${resource.reload} />`,
+              (each) => html`
+                <${SessionRow}
+                  key=${each.id}
+                  row=${each}
+                  onEnd=${
+                    !each.current && (() => attempt(() => end(each).then(resource.reload), "Ended"))
+                  }
+                />
+              `,
             )}
           </ul>
         `}
@@ -54,7 +62,8 @@ export function Sessions() {
 // Others are the names of identity providers
 const METHODS = { password: "by password", passkey: "by passkey", local: "by the local link" };
 
-function Session({ row, reload }) {
+/** A session; `onEnd` ends it, if that is on offer. */
+export function SessionRow({ row, onEnd }) {
   const device = deviceOf(row.user_agent ?? "");
   const how = [row.ip, METHODS[row.method] ?? `by ${row.method}`].filter(Boolean).join(", ");
   return html`
@@ -70,12 +79,9 @@ function Session({ row, reload }) {
         </div>
       </div>
       ${
-        !row.current &&
+        onEnd &&
         html`
-          <${Button}
-            kind="small"
-            onClick=${() => attempt(() => end(row).then(reload), "Ended")}
-          >
+          <${Button} kind="small" onClick=${onEnd}>
             End<span class="visually-hidden"> the session of ${device}</span>
           <//>
         `

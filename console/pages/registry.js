@@ -75,7 +75,7 @@ export const PAGES = [
     icon: "globe",
     key: "d",
     group: "Set up",
-    grant: ["sending_domains/manage", "tracking_domains/view"],
+    grant: ["sending_domains/view", "tracking_domains/view"],
     load: () => import("./domains.js"),
   },
   {
@@ -94,6 +94,24 @@ export const PAGES = [
     key: "s",
     group: "Set up",
     load: () => import("./settings.js"),
+  },
+  {
+    id: "users",
+    label: "Users",
+    icon: "user",
+    key: "r",
+    group: "Set up",
+    grant: "users/view",
+    load: () => import("./users.js"),
+  },
+  {
+    id: "audit-log",
+    label: "Audit log",
+    icon: "history",
+    key: "l",
+    group: "Set up",
+    grant: "audit_log/view",
+    load: () => import("./audit-log.js"),
   },
   {
     id: "api",

@@ -8,6 +8,7 @@ import { Badge, Button, CheckField, Copyable, Icon, TextField } from "../parts/c
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card, Tiles } from "../parts/page.js";
 
 const PATH = "api/v1/account";
@@ -150,6 +151,7 @@ function AccountCard({ results, setEditing }) {
       `}
     >
       <${Facts} account=${results} />
+      <${LastChanged} resource="account" id=${results.customer_id} of=${results} />
     <//>
   `;
 }

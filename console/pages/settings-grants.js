@@ -1,12 +1,15 @@
-// What makes an API key: its grants, the addresses that may use it, and the key itself, shown once.
+// What makes an API key: its grants, the addresses that may use it, its end, and the key itself,
+// shown once.
 import { html } from "../vendor/preact.js";
-import { base, get } from "../core/api.js";
+import { base } from "../core/api.js";
+import { loadGrants } from "../core/grants.js";
 import { useResource } from "../core/resource.js";
-import { grants as ownGrants, may } from "../core/service.js";
-import { Button, CheckField, TextField } from "../parts/controls.js";
+import { grants as ownGrants } from "../core/service.js";
+import { Button, TextField } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Loaded, Notice } from "../parts/feedback.js";
+import { GrantsField } from "../parts/grants.js";
 
 const own = (key) => ownGrants.value === null || ownGrants.value.has(key);
 
@@ -16,7 +19,7 @@ export const addressesOf = (text) => text.split(/[\s,]+/).filter(Boolean);
 export function AddressesField({ value, onInput }) {
   return html`
     <${TextField}
-      label="Addresses that may use it"
+      label="Allowed addresses"
       optional
       placeholder="192.0.2.0/24"
       hint="IP addresses or networks, with commas between. Empty: every address."
@@ -27,58 +30,35 @@ export function AddressesField({ value, onInput }) {
   `;
 }
 
-/** Grants as checkboxes: only those that this key holds itself, because a key cannot give more. */
-export function GrantsField({ chosen, onChange, ofSubaccount }) {
-  const path = "api/v1/authenticate/grants";
-  const resource = useResource(
-    async (signal) => {
-      if (!may("grants/view")) return [...ownGrants.value].map((key) => ({ key, label: key }));
-      return (await get(path, ofSubaccount ? { role: "subaccount" } : undefined, { signal }))
-        .results;
-    },
-    [ofSubaccount],
-  );
-  const toggle = (names, on) =>
-    onChange((former) => {
-      const next = new Set(former);
-      for (const name of names) next[on ? "add" : "delete"](name);
-      return next;
-    });
+/** When a key ends, as the form has it: a time of this place without its zone. */
+export function EndField({ value, onInput }) {
+  return html`
+    <${TextField}
+      label="Ends"
+      optional
+      type="datetime-local"
+      hint="From then on it is refused. Empty: it has no end."
+      value=${value}
+      onInput=${onInput}
+    />
+  `;
+}
+
+/** The end in that field, as the API takes it. */
+export const endOf = (text) => (text ? new Date(text).toISOString() : null);
+
+/** What a key may do: only grants that its maker holds as well, because nobody can give more. */
+export function KeyGrants({ chosen, onChange, ofSubaccount = false }) {
+  const resource = useResource((signal) => loadGrants(signal, ofSubaccount), [ofSubaccount]);
   return html`
     <${Loaded} resource=${resource}>
-      ${(all) => {
-        const offered = all.filter((each) => own(each.key));
-        const every = offered.every((each) => chosen.has(each.key));
-        return html`
-          <fieldset class="checks">
-            <legend>
-              What it may do${" "}
-              <${Button}
-                kind="ghost small"
-                onClick=${() =>
-                  toggle(
-                    offered.map((each) => each.key),
-                    !every,
-                  )}
-              >
-                ${every ? "None" : "All"}
-                <span class="visually-hidden"> of the grants</span>
-              <//>
-            </legend>
-            ${offered.map(
-              (each) => html`
-                <${CheckField}
-                  key=${each.key}
-                  label=${each.label}
-                  hint=${each.description}
-                  checked=${chosen.has(each.key)}
-                  onChange=${(on) => toggle([each.key], on)}
-                />
-              `,
-            )}
-          </fieldset>
-        `;
-      }}
+      ${(all) => html`
+        <${GrantsField}
+          offer=${all.filter((each) => own(each.key))}
+          chosen=${chosen}
+          onChange=${onChange}
+        />
+      `}
     <//>
   `;
 }

@@ -8,6 +8,7 @@ import { Button, Copyable, SelectField, TextField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card } from "../parts/page.js";
 import { IpForm, SendingIp, WarmupDays } from "./settings-ips.js";
 
@@ -211,6 +212,7 @@ function PoolForm({ former, pools, onClose, onSaved }) {
         onInput=${setLoops}
         hint="Only for providers that need DKIM for their feedback loop."
       />
+      ${former && html`<${LastChanged} resource="ip-pools" id=${former.id} />`}
     <//>
   `;
 }

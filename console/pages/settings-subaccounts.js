@@ -17,8 +17,16 @@ import {
 import { CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card } from "../parts/page.js";
-import { AddressesField, addressesOf, GrantsField, KeyOnce } from "./settings-grants.js";
+import {
+  AddressesField,
+  addressesOf,
+  EndField,
+  endOf,
+  KeyGrants,
+  KeyOnce,
+} from "./settings-grants.js";
 
 const PATH = "api/v1/subaccounts";
 const FEW = 8;
@@ -235,12 +243,13 @@ function SubaccountForm({ former, onClose, onSaved }) {
   const [withKey, setWithKey] = useState(!former);
   const [label, setLabel] = useState("");
   const [addresses, setAddresses] = useState("");
+  const [end, setEnd] = useState("");
   const [chosen, setChosen] = useState(new Set());
   const pools = useResource((signal) =>
     may("ip_pools/view") ? get("api/v1/ip-pools", undefined, { signal }) : { results: [] },
   );
   const known = (pools.data?.results ?? []).map((each) => [each.id, each.name]);
-  const fields = { name, pool, options, withKey, label, chosen, addresses };
+  const fields = { name, pool, options, withKey, label, chosen, addresses, end };
   const save = saveAction(former, fields, onSaved);
   const option = (key) => ({
     checked: Boolean(options[key]),
@@ -264,6 +273,7 @@ function SubaccountForm({ former, onClose, onSaved }) {
         known=${known}
       />
       <${OptionFields} option=${option} />
+      ${former && html`<${LastChanged} resource="subaccounts" id=${former.id} />`}
       ${!former && html`<${MakeKeyField} withKey=${withKey} setWithKey=${setWithKey} />`}
       ${
         withKey &&
@@ -273,6 +283,8 @@ function SubaccountForm({ former, onClose, onSaved }) {
             setLabel=${setLabel}
             addresses=${addresses}
             setAddresses=${setAddresses}
+            end=${end}
+            setEnd=${setEnd}
             chosen=${chosen}
             setChosen=${setChosen}
           />
@@ -294,18 +306,19 @@ function MakeKeyField({ withKey, setWithKey }) {
   `;
 }
 
-function KeyFields({ label, setLabel, addresses, setAddresses, chosen, setChosen }) {
+function KeyFields({ label, setLabel, addresses, setAddresses, end, setEnd, chosen, setChosen }) {
   return html`
     <div class="form-grid">
       <${TextField} label="Name of the key" value=${label} onInput=${setLabel} />
       <${AddressesField} value=${addresses} onInput=${setAddresses} />
+      <${EndField} value=${end} onInput=${setEnd} />
     </div>
-    <${GrantsField} chosen=${chosen} onChange=${setChosen} ofSubaccount />
+    <${KeyGrants} chosen=${chosen} onChange=${setChosen} ofSubaccount />
   `;
 }
 
 function saveAction(former, fields, onSaved) {
-  const { name, pool, options, withKey, label, chosen, addresses } = fields;
+  const { name, pool, options, withKey, label, chosen, addresses, end } = fields;
   return async () => {
     const body = { name, ip_pool: pool, options };
     if (former) {
@@ -313,7 +326,12 @@ function saveAction(former, fields, onSaved) {
       return onSaved("");
     }
     const key = withKey
-      ? { key_label: label, key_grants: [...chosen], key_valid_ips: addressesOf(addresses) }
+      ? {
+          key_label: label,
+          key_grants: [...chosen],
+          key_valid_ips: addressesOf(addresses),
+          key_expires_at: endOf(end),
+        }
       : {};
     const { results } = await post(PATH, { ...body, setup_api_key: withKey, ...key });
     return onSaved(results.key);
@@ -341,17 +359,12 @@ function NameFields({ name, setName, pool, setPool, known }) {
 
 function OptionFields({ option }) {
   return html`
-    <fieldset class="checks">
+    <fieldset class="checks wide-checks">
       <legend class="label">Options</legend>
       <${CheckField}
         label="No open tracking"
         hint="Its mail is sent without it, whatever a message asks for."
         ...${option("open_tracking_disabled")}
-      />
-      <${CheckField}
-        label="Deliverability"
-        hint="A mark by which subaccounts can be listed."
-        ...${option("deliverability")}
       />
     </fieldset>
   `;

@@ -55,7 +55,8 @@ export default function Settings() {
             <${Empty} icon="key" title="${who()} may not see any settings">
               ${
                 ownSubaccount.value
-                  ? `${who()} may see a subaccount only. These are settings of the account.`
+                  ? `${person.value ? "You belong" : "It belongs"} to a subaccount. These are ` +
+                    "settings of the whole account."
                   : "An administrator can give the grants for it."
               }
             <//>

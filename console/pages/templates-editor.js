@@ -21,6 +21,7 @@ import { Badge, Button, Copyable } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { PageHead } from "../parts/page.js";
 import { SendTest } from "../parts/send-test.js";
 import { Content } from "./templates-content.js";
@@ -64,13 +65,7 @@ function Editor({ id, draft, published, replace }) {
   const change = (part) => setEdit((former) => ({ ...former, ...part }));
   const save = saveAction({ edit, draft, id, replace, setEdit, parsed });
   const state = !published ? "draft" : isSame(edit, published) ? "published" : "changed";
-  const about = html`
-    <span class="row wraps">
-      <${State} state=${state} />
-      ${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}
-      <${Copyable} text=${id} />
-    </span>
-  `;
+  const about = html`<${About} id=${id} state=${state} changed=${changed} draft=${draft} />`;
   return html`
     <${PageHead}
       keeps
@@ -109,6 +104,17 @@ function Editor({ id, draft, published, replace }) {
       />
       <${Preview} judged=${judged} onJump=${setJump} />
     </div>
+  `;
+}
+
+function About({ id, state, changed, draft }) {
+  return html`
+    <span class="row wraps">
+      <${State} state=${state} />
+      ${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}
+      <${Copyable} text=${id} />
+    </span>
+    <${LastChanged} resource="templates" id=${id} of=${draft} />
   `;
 }
 

@@ -30,6 +30,7 @@ import { CurlButton } from "../parts/code.js";
 import { CodeEditor } from "../parts/editor.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card, PageHead } from "../parts/page.js";
 import { TestData } from "./templates-content.js";
 import { useJudged } from "./templates-judged.js";
@@ -127,6 +128,7 @@ function Head({ edit, id, changed, writable, destroy, save, setEdit, stored, own
           ${changed && html`<${Badge} tone="plum" icon="pencil">Not saved<//>`}
           <${Copyable} text=${importOf(id)} />
         </span>
+        <${LastChanged} resource="snippets" id=${id} of=${snippet} />
       `}
     >
       <${CurlButton} path=${snippetPath(id)} />

@@ -200,7 +200,8 @@ function Events({ events, problem, onChange }) {
     <${Loaded} resource=${documentation}>
       ${({ results }) =>
         Object.values(results).map((group) => {
-          const names = Object.keys(group.events);
+          const names = Object.keys(group.events).filter((each) => group.events[each].produced);
+          if (!names.length) return null;
           const every = names.every((each) => events.has(each));
           return html`
             <fieldset class="checks" key=${group.display_name}>

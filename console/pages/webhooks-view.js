@@ -11,6 +11,7 @@ import { Code, CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded, toast } from "../parts/feedback.js";
 import { useNarrow } from "../parts/list.js";
+import { LastChanged } from "../parts/last-changed.js";
 import { Card, PageHead } from "../parts/page.js";
 import { BatchView, outcome } from "./webhooks-batch.js";
 import { WebhookForm } from "./webhooks-form.js";
@@ -107,6 +108,7 @@ function Facts({ webhook }) {
         <dt>Id</dt>
         <dd><${Copyable} text=${webhook.id} /></dd>
       </dl>
+      <${LastChanged} resource="webhooks" id=${webhook.id} of=${webhook} />
     <//>
   `;
 }

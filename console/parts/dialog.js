@@ -45,7 +45,7 @@ export function Dialog({
         novalidate=${plain ? undefined : true}
       >
         <${Head} title=${title} element=${element} />
-        <div class="dialog-body" tabindex="-1">
+        <div class="dialog-body" tabindex=${onSubmit || foot ? -1 : 0}>
           ${children}
           ${error && html`<${ErrorBox} error=${error} />`}
         </div>

@@ -16,7 +16,7 @@ from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import supported
 from chalicelib.api_keys.source_ips import is_network
-from chalicelib.core import clock
+from chalicelib.core import audit, clock
 from chalicelib.core.scope import Scope
 from chalicelib.subaccounts import store as subaccounts
 from infrastructure.admin import authorship
@@ -107,10 +107,12 @@ def show(options: argparse.Namespace) -> None:
 
 
 def list_keys(options: argparse.Namespace) -> None:
-    """List the keys of an account, one a line."""
+    """List the keys of an account with their ends and last uses, one a line."""
     for key in api_keys.in_scope(Scope(options.account, options.subaccount)):
         owner = f"subaccount {key.subaccount_id}" if key.subaccount_id else "primary"
-        print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}")
+        end = "no end" if key.expires_ms is None else f"ends {clock.iso_ms(key.expires_ms)}"
+        use = f"used {clock.iso_offset(key.last_used)}" if key.last_used else "never used"
+        print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}\t{end}\t{use}")
 
 
 def create_key(options: argparse.Namespace) -> None:
@@ -125,7 +127,10 @@ def create_key(options: argparse.Namespace) -> None:
     addresses = _listed(options.valid_ips)
     if wrong := [text for text in addresses if not is_network(text)]:
         raise Refused(f"not an address or a network: {', '.join(wrong)}")
-    _create_key(options.account, options.subaccount, options.label, grants, addresses)
+    if options.expires_at is not None and options.expires_at <= clock.now():
+        raise Refused("the end of a key must be in the future")
+    expires_ms = None if options.expires_at is None else round(options.expires_at * 1000)
+    _create_key(options.account, options.subaccount, options.label, grants, addresses, expires_ms)
 
 
 def revoke_key(options: argparse.Namespace) -> None:
@@ -148,6 +153,7 @@ def _create_key(
     label: str,
     grants: frozenset[str],
     valid_ips: Sequence[str],
+    expires_ms: int | None = None,
 ) -> None:
     secret = key_model.draw_key()
     key = key_model.new_key(
@@ -157,6 +163,8 @@ def _create_key(
         grants,
         subaccount_id=subaccount_id or None,
         valid_ips=valid_ips,
+        expires_ms=expires_ms,
+        created_by=audit.actor(),
     )
     api_keys.put(key)
     print(f"key {secret}\nkey id {key.id}")

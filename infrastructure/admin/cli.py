@@ -1,4 +1,4 @@
-"""Parse and run the operator's commands: accounts, keys, sending IPs, compliance, dead letters.
+"""Parse and run the operator's commands: accounts, keys, users, sending IPs, dead letters, more.
 
 ``python -m infrastructure.admin --help`` lists them. They work on the deployment that the
 environment names: ``STAGE`` and the usual AWS variables. With ``--local`` they work on the service
@@ -29,6 +29,7 @@ from infrastructure.admin import (
     authorship,
     compliance,
     dead_letters,
+    people,
     provider_limits,
     seeds,
     sending_ips,
@@ -45,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog=os.environ.get("COMMAND_NAME") or "python -m infrastructure.admin",
-        description="Manage accounts, keys, sending IPs, seeds, compliance and dead letters.",
+        description="Manage accounts, keys, users, sending IPs, seeds, compliance, dead letters.",
     )
     top.add_argument(
         "--local",
@@ -108,9 +109,13 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="comma-separated addresses or networks that may use the key (default: any)",
     )
+    key.add_argument(
+        "--expires-at", type=_date, help="when the key ends, in ISO 8601 (default: never)"
+    )
 
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")
+    people.add_commands(command)
     sending_ips.add_commands(command)
     provider_limits.add_commands(command)
     seeds.add_commands(command)

@@ -1,12 +1,12 @@
 """Write the IAM policy of each function and of the containers from what they use.
 
 `infrastructure.deployment.function_access` states it. Nothing may scan, make or remove a table or a
-queue.
+queue, or change or delete a line of the audit log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from chalicelib.core.json_types import Json
 from chalicelib.delivery import delivery_queues
@@ -29,6 +29,9 @@ _TABLE_ACTIONS = [
     "dynamodb:Query",
     "dynamodb:UpdateItem",
 ]
+#: Tables of which nothing is changed or deleted, except by its expiry
+_APPEND_ONLY = frozenset({"audit"})
+_APPEND_ACTIONS = ["dynamodb:PutItem", "dynamodb:Query"]
 _CONSUME_ACTIONS = [
     "sqs:ChangeMessageVisibility",
     "sqs:DeleteMessage",
@@ -75,14 +78,13 @@ def _uses(used: Access, resources: Json) -> list[Json]:
     tables = _by_name("AWS::DynamoDB::Table", "TableName", resources)
     queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
     allowed: list[Json] = []
-    if used.tables:
-        arns = [_sub(f"${{{tables[name]}.Arn}}") for name in sorted(used.tables)]
-        indexes = [
-            _sub(f"${{{tables[name]}.Arn}}/index/*")
-            for name in sorted(used.tables)
-            if "GlobalSecondaryIndexes" in resources[tables[name]]["Properties"]
-        ]
-        allowed.append(_allow(_TABLE_ACTIONS, arns + indexes))
+    for names, actions in (
+        (used.tables - _APPEND_ONLY, _TABLE_ACTIONS),
+        (used.tables & _APPEND_ONLY, _APPEND_ACTIONS),
+    ):
+        if names:
+            logical_ids = [tables[name] for name in sorted(names)]
+            allowed.append(_allow(actions, _table_arns(logical_ids, resources)))
     if used.queues:
         arns = [_queue_arn(name, queues) for name in sorted(used.queues)]
         allowed.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
@@ -91,6 +93,18 @@ def _uses(used: Access, resources: Json) -> list[Json]:
         ses = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:"
         allowed.append(_allow(mail, [_sub(ses + "identity/*"), _sub(ses + "configuration-set/*")]))
     return allowed
+
+
+def _table_arns(logical_ids: Iterable[str], resources: Json) -> list[Json]:
+    """Return the addresses of tables, and then of the indexes that they have."""
+    names = list(logical_ids)
+    arns = [_sub(f"${{{name}.Arn}}") for name in names]
+    indexes = [
+        _sub(f"${{{name}.Arn}}/index/*")
+        for name in names
+        if "GlobalSecondaryIndexes" in resources[name]["Properties"]
+    ]
+    return arns + indexes
 
 
 def _queue_arn(name: str, queues: dict[str, str]) -> Json:

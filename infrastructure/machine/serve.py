@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from chalicelib.core import aws, logs, settings
+from chalicelib.users.store import users
+from infrastructure.bootstrap import ACCOUNT_ID
 from infrastructure.local.address_file import address_file
 from infrastructure.local.health import HTTP_PORT
 from infrastructure.local.supervisor import forks, open_files, probes
@@ -142,7 +144,8 @@ def main() -> int:
         except StopRequested:
             return 0
         with address_file(config.data_dir, address_of(config)):
-            _log.info("Postfinch is ready", extra=announcement(config))
+            first_user = {} if users.count_administrators(ACCOUNT_ID) else _first_user(config)
+            _log.info("Postfinch is ready", extra=announcement(config) | first_user)
             supervisor.watch()
             _log.info("stopping")
     return 0
@@ -172,6 +175,12 @@ def announcement(config: MachineConfig) -> dict[str, object]:
         "data": str(config.data_dir),
         **key,
     }
+
+
+def _first_user(config: MachineConfig) -> dict[str, object]:
+    """Return how to make the first administrator, who signs in to the console."""
+    email = config.machine.admin_email or "you@example.com"
+    return {"first_administrator": f"postfinch admin --local add-user {email}"}
 
 
 def _report(line: str) -> None:

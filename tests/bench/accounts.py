@@ -35,6 +35,7 @@ def main() -> None:
 
 
 def _authentication() -> None:
+    authenticate(_request("/api/v1/account"))  # notes the hour of the use, once
     config_cache.clear_cache()
     for text, most in (("not seen before", 1), ("seen lately", 0)):
         with counted() as requests:

@@ -25,7 +25,14 @@ class Fill:
     text: str
 
 
-Step = str | Press | Fill
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Check a box."""
+
+    label: str
+
+
+Step = str | Press | Fill | Check
 """A text is the name of a button to click, or with an asterisk at the end what it begins with."""
 
 #: name of the picture → its view, and the steps that open it there
@@ -70,7 +77,7 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "key-new": ("keys", ("New API key",)),
     "key-once": (
         "keys",
-        ("New API key", Fill("Name", "Worker"), "All of the grants", "Make key"),
+        ("New API key", Fill("Name", "Worker"), Check("Everything"), "Make key"),
     ),
     "key-change": ("keys", ("Change Shop",)),
     "key-delete": ("keys", ("Delete Shop",)),
@@ -83,6 +90,9 @@ DIALOGS: dict[str, tuple[str, tuple[Step, ...]]] = {
     "ip-change": ("pools", ("Change 192.0.2.10",)),
     "ip-days": ("pools", ("Days 192.0.2.10",)),
     "seeding-set-up": ("seeding", ("Set up",)),
+    "user-invite": ("users", ("Invite",)),
+    "user-change": ("user", ("Change",)),
+    "user-remove": ("user", ("Remove",)),
     "rule-add": ("failures", ("Add rule",)),
     "rule-change": ("failures", ("Change the rule for *",)),
     "rules-delete": ("failures", ("Delete all",)),
@@ -105,6 +115,8 @@ def open_dialog(console: Console, views: dict[str, str], name: str) -> Locator:
         match step:
             case Press(key):
                 page.keyboard.press(key)
+            case Check(label):
+                page.get_by_label(label).check()
             case Fill(label, text):
                 page.get_by_label(label).fill(text)
             case _:

@@ -84,10 +84,28 @@ def ab_test(service: Service) -> None:
 
 
 def api_key(service: Service) -> None:
-    """Make a second API key, which may be changed and deleted."""
-    fields = {"label": "Shop", "grants": ["transmissions/modify", "templates/view"]}
-    response = service.request("POST", "/api/v1/api-keys", fields)
+    """Make a second API key, which may be changed and deleted, and two that end."""
+    week, year = (datetime.now(UTC) + timedelta(days=days) for days in (5, 365))
+    for label, grants, end in (
+        ("Shop", ["transmissions/modify", "templates/view"], None),
+        ("Newsletter", ["transmissions/modify", "smtp/inject"], week),
+        ("Warehouse", ["message_events/view", "webhooks/view", "metrics/view"], year),
+    ):
+        fields = {"label": label, "grants": grants, "expires_at": end and end.isoformat()}
+        response = service.request("POST", "/api/v1/api-keys", fields)
+        assert response.status == 200, response.body
+
+
+def a_user(service: Service) -> dict[str, str]:
+    """Invite a user with chosen grants; return its id, and that of the line about it."""
+    fields = {"email": "gus@view.example", "name": "Gus", "role": "custom"}
+    grants = ["templates/view", "templates/modify", "users/view"]
+    response = service.request("POST", "/api/v1/users", fields | {"grants": grants})
     assert response.status == 200, response.body
+    user = response.json["results"]["id"]
+    path = f"/api/v1/audit-log?resource=users&resource_id={user}"
+    lines = service.request("GET", path).json["results"]
+    return {"user": user, "line": lines[0]["id"]}
 
 
 def ab_test_with_versions(service: Service) -> None:

@@ -68,9 +68,9 @@ def test_it_is_for_everybody_and_docs_leads_to_it(console: Console) -> None:
     page = console.context.browser.new_page()
     page.goto(docs)
     page.get_by_role("link", name="List templates").click()
-    expect(page.get_by_text("Sign in with a key to send it.")).to_be_visible()
-    page.get_by_role("link", name="Sign in").click()
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_text("Sign in to send it.")).to_be_visible()
+    page.get_by_role("link", name="Sign in", exact=True).click()
+    expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
     page.close()
 
 

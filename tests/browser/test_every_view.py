@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.console import NARROW, WIDE, Console
 from tests.browser.dialogs import DIALOGS, open_dialog
@@ -28,6 +29,11 @@ _FAULTS = """(dialog) => [
 
 # Colours depend on the theme only, and what fits on the size only: each of them once
 LOOKS = [("light", NARROW), ("dark", WIDE)]
+# The views and dialogs that say who changed what they show
+CHANGED = {
+    *("template", "snippet", "ab-test", "list", "domain", "tracking", "webhook", "user"),
+    *("key-change", "subaccount-change", "pool-change", "user-change"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +52,8 @@ def test_every_view_is_accessible_and_within_its_window(
     problems = {}
     for name, view in views.items():
         console.open(view)
+        if name in CHANGED:
+            expect(console.page.get_by_text("Last changed by")).to_be_visible()
         problems[name] = console.violations()
         if console.overflow() > 0:
             problems[name].append(f"wider than its window by {console.overflow()} pixels")
@@ -63,6 +71,8 @@ def test_every_dialog_is_accessible_and_within_its_window(
     problems = {}
     for name in DIALOGS:
         dialog = open_dialog(console, views, name)
+        if name in CHANGED:
+            expect(dialog.get_by_text("Last changed by")).to_be_visible()
         problems[name] = [*console.violations(), *dialog.evaluate(_FAULTS)]
         box = dialog.bounding_box() or {"x": -1, "y": -1, "width": 0, "height": 0}
         ends = (box["x"] + box["width"], box["y"] + box["height"])

@@ -65,7 +65,7 @@ def test_a_key_that_neither_sends_nor_reads_figures_is_led_to_its_pages(
     [
         ("webhooks", "webhooks/view"),
         ("activity?events=bounce", "message_events/view"),
-        ("domains/sending/news.example.org", "sending_domains/manage"),
+        ("domains/sending/news.example.org", "sending_domains/view"),
     ],
 )
 def test_an_address_that_the_key_may_not_open_names_the_grant(

@@ -14,6 +14,7 @@ def test_a_key_with_few_grants_is_made_and_deleted(
     page.get_by_role("button", name="New API key").click()
     dialog = page.get_by_role("dialog", name="New API key")
     dialog.get_by_label("Name", exact=True).fill("Reports")
+    dialog.get_by_text("Choose one by one").click()
     dialog.get_by_label("Event Webhooks: Read-only").check()
     assert fresh_console.violations() == []
     dialog.get_by_role("button", name="Make key").click()

@@ -28,6 +28,7 @@ def test_a_wrong_key_is_explained_and_a_right_one_signs_in(
 ) -> None:
     console = open_console(key="")
     console.expected = ("status of 401",)  # the browser itself reports it
+    console.page.get_by_role("button", name="Use an API key instead").click()
     console.page.get_by_label("API key").fill("wrong")
     console.page.keyboard.press("Enter")
     expect(console.page.get_by_text("This is no valid API key")).to_be_visible()

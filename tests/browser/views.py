@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.browser.set_up import (
+    a_user,
     ab_test,
     ab_test_with_versions,
     api_key,
@@ -65,6 +66,10 @@ VIEWS = {
     "subaccounts": "settings/subaccounts",
     "pools": "settings/pools",
     "seeding": "settings/seeding",
+    "users": "users",
+    "user": "users/{user}",
+    "audit-log": "audit-log?days=free",
+    "audit-line": "audit-log/{line}?resource=users&resource_id={user}",
     "failures": "failures",
     "receivers": "inspector",
     "receiver": "inspector/{receiver}",
@@ -91,10 +96,11 @@ def fill(service: Service) -> dict[str, str]:
     ab_test(service)
     ab_test_with_versions(service)
     failure_rules(service)
+    user = a_user(service)
     receiver = receiver_with_a_request(service)
     with webhook_with_a_batch(service) as webhook:
         ids = _mail(service)
-    return {name: view.format(**ids, **webhook, **receiver) for name, view in VIEWS.items()}
+    return {name: view.format(**ids, **webhook, **receiver, **user) for name, view in VIEWS.items()}
 
 
 def _mail(service: Service) -> dict[str, str]:

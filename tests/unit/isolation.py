@@ -26,6 +26,7 @@ from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
+from chalicelib.users.model import Passkey
 from chalicelib.users.store import sessions, users
 from chalicelib.webhooks.credentials import Credentials, seal
 from chalicelib.webhooks.model import Webhook, WebhookBatch
@@ -74,7 +75,7 @@ class Case:
     """How a route is called. ``names`` says which thing a parameter of the path is, if not its own;
     the braces of ``query`` are things.
 
-    ``is_unaimed``: the route is about the session of the request alone, and is not called.
+    ``is_unaimed``: the route is about the user of the request alone, and is not called.
     ``names_company``: the response has the name of the company, which is its account's mark.
     ``always_refused``: a body aimed at another owner is refused, although the path names none.
     ``primary_only``: subaccounts have no such thing. ``own_by_name``: the path names a thing that
@@ -279,7 +280,7 @@ def _user(owner: Owner) -> None:
 
 
 def _own_session(owner: Owner) -> None:
-    """Begin another session of the user who has the owner's browser."""
+    """Give the user who has the owner's browser another session and a passkey."""
     if owner.browser:
         user_id = str(owner.browser.headers["Cookie"]).split(".")[1]
         user = users.get(user_id)
@@ -288,6 +289,11 @@ def _own_session(owner: Owner) -> None:
         sign_in(user)
         (second,) = {each.id for each in sessions.of_user(user)} - {first.id}
         owner.things["own_session"] = second
+        passkey = Passkey(f"passkey_{owner.tag:A<8}", "", 0, owner.mark, clock.now())
+        users.change(user.id, lambda each: replace(each, passkeys=(passkey,)))
+        for session in sessions.of_user(user):
+            sessions.show_second_factor(session, user.stamp)
+        owner.things["passkey_id"] = passkey.id
 
 
 def _new_user(owner: Owner) -> Json:
@@ -371,9 +377,16 @@ CASES: dict[tuple[str, str], Case] = {
         reach="user", names={"session_id": "own_session"}
     ),
     ("POST", "/api/v1/sign-out"): Case(is_unaimed=True),
+    ("GET", "/api/v1/second-factor"): Case(reach="user"),
+    ("POST", "/api/v1/second-factor"): Case({"type": "passkey"}, reach="user"),
+    ("PUT", "/api/v1/second-factor"): Case({"code": "000000"}, reach="user"),
+    ("POST", "/api/v1/second-factor/recovery-codes"): Case(is_unaimed=True),
+    ("DELETE", "/api/v1/second-factor"): Case(is_unaimed=True),
+    ("DELETE", "/api/v1/second-factor/passkeys/{passkey_id}"): Case(reach="user"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
-    ("GET", "/api/v1/audit-log"): Case(),
+    # Refused requests show what they asked for, such as the ids of other owners
+    ("GET", "/api/v1/audit-log"): Case(query="?outcome=done"),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
     ("GET", "/api/v1/api-keys/current"): Case(),
     ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import Plan, self_hosted_plan
@@ -22,6 +22,8 @@ from chalicelib.users import model as user_model
 from chalicelib.users.model import User
 from chalicelib.users.store import sessions, users
 from tests.unit.calling import Client
+
+_END_OF_TIME: Final = 253_402_297_200  # the last hour of the year 9999
 
 
 def make_account(number: int = 1, **fields: Any) -> Account:
@@ -47,13 +49,17 @@ def make_key(
     grants: Iterable[str] | None = None,
     valid_ips: Iterable[str] = (),
 ) -> Client:
-    """Store a key, with every grant it can have unless told, and return its client."""
+    """Store a key, with every grant it can have unless told, and return its client.
+
+    It is a key in use: its last use is stored for all hours to come, so that its first request
+    costs what its later ones do.
+    """
     secret = secret or key_model.draw_key()
     key_grants = supported(subaccount) if grants is None else grants
     key = key_model.new_key(
         secret, account, "tests", key_grants, subaccount_id=subaccount, valid_ips=list(valid_ips)
     )
-    api_keys.put(key)
+    api_keys.put(replace(key, last_used=_END_OF_TIME))
     return Client(secret)
 
 

@@ -34,7 +34,7 @@ def test_an_id_that_dynamodb_cannot_hold_is_not_found(
     client: Client, route: Any, name: str
 ) -> None:
     case = CASES.get((route.method, route.path), Case())
-    owner = Owner(1, None, "", client, {"recipient": name})
+    owner = Owner(1, None, "", client, things={"recipient": name})
     body = case.body(owner) if callable(case.body) else case.body
     response = client.call(route.method, re.sub(r"\{[^}]+\}", name, route.path), body)
     assert 400 <= response.status < 500, response

@@ -58,10 +58,27 @@ def test_a_key_outside_the_header_is_no_key(key: str, route: DeclaredRoute) -> N
         assert respond(route.method, path, **part)["statusCode"] == 401, part
 
 
+#: What a person does before a session begins. Each reads JSON, which no form can send
+BEFORE_A_SESSION = {
+    "/api/v1/sign-in",
+    "/api/v1/sign-in/passkey",
+    "/api/v1/password-reset",
+}
+
+
 def test_what_changes_without_a_key_needs_a_token_of_a_mail() -> None:
     changing = {each.path for each in ROUTES if each.method not in ("GET", "HEAD")}
     public = {each.path for each in ROUTES if each.grant == PUBLIC} & changing
-    assert all("{token}" in path for path in public), public
+    others = public - BEFORE_A_SESSION - {"/api/v1/sign-in/passkey/options"}
+    assert all("{token}" in path for path in others), others
+
+
+@pytest.mark.parametrize("path", sorted(BEFORE_A_SESSION))
+def test_no_form_of_another_site_signs_anybody_in(key: str, path: str) -> None:
+    for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        headers = {"Content-Type": media_type}
+        body = b'{"email": "a@acme.example", "password": "x", "state": "", "credential": {}}'
+        assert respond("POST", path, headers=headers, body=body)["statusCode"] == 415
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")

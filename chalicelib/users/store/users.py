@@ -20,7 +20,14 @@ from typing import Any, NotRequired, cast
 
 from chalicelib.core import addresses, audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import Attributes, Keyed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import (
+    Attributes,
+    ConditionFailed,
+    Keyed,
+    Table,
+    TransactionFailed,
+    Write,
+)
 from chalicelib.core.errors import conflict
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
@@ -142,10 +149,21 @@ def by_identity(provider_id: str, subject: str) -> User | None:
     return user if user and user.identities.get(provider_id) == subject else None
 
 
+def of_account(account_id: int) -> list[User]:
+    """Return the users of an account, oldest first."""
+    return [from_item(item) for item in owned_items(_users, account_id, RESOURCE)]
+
+
 def in_scope(scope: Scope) -> list[User]:
     """Return the users of an account, or those tied to the subaccount in scope, oldest first."""
-    users = [from_item(item) for item in owned_items(_users, scope.account_id, RESOURCE)]
-    return [user for user in users if scope.owner in (None, user.subaccount_id)]
+    present = of_account(scope.account_id)
+    return [user for user in present if scope.owner in (None, user.subaccount_id)]
+
+
+def count_administrators(account_id: int) -> int:
+    """Return how many administrators of an account can sign in."""
+    item = _administrators.get(*administrators_key(account_id))
+    return int(item["count"]) if item else 0
 
 
 def count(account_id: int) -> int:
@@ -183,12 +201,12 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         record = dynamo.put(
             _users, _to_item(after), **dynamo.if_unchanged("revision", before.revision)
         )
-        counted = _counted(
+        count_writes = _counted(
             before.account_id, int(before.is_administrator), int(after.is_administrator)
         )
         identified = _identified(before.id, before.identities, after.identities)
         lines = [] if silent else line(before, after)
-        _transact([record, *counted, *identified, *lines], bool(counted))
+        _transact([record, *count_writes, *identified, *lines], bool(count_writes))
 
     try:
         return dynamo.update_record(lambda: get(user_id), edit, write)
@@ -198,7 +216,16 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
 
 def mark_sign_in(user_id: str, now: float) -> User | None:
     """Note the time of a user's last sign-in; return the user, or ``None`` if it is gone."""
-    return change(user_id, lambda user: replace(user, last_sign_in=now), silent=True)
+    key, expression = key_of(user_id), "SET #last_sign_in = :now"
+    try:
+        item = _users.update(
+            *key, expression, values={"now": now}, condition="attribute_exists(#pk)"
+        )
+    except ConditionFailed:
+        return None
+    finally:
+        config_cache.forget(key)
+    return from_item(item)
 
 
 def delete(user: User, lines: Sequence[Write]) -> bool:
@@ -212,11 +239,11 @@ def delete(user: User, lines: Sequence[Write]) -> bool:
         if before is None:
             return False
         unchanged = dynamo.if_unchanged("revision", before.revision)
-        counted = _counted(before.account_id, int(before.is_administrator), 0)
+        count_writes = _counted(before.account_id, int(before.is_administrator), 0)
         record = dynamo.delete(_users, *key_of(before.id), **unchanged)
         address = dynamo.delete(_addresses, *_address_key(before.email))
         identified = _identified(before.id, before.identities, {})
-        _transact([record, *counted, address, *identified, *lines], bool(counted))
+        _transact([record, *count_writes, address, *identified, *lines], bool(count_writes))
         return True
 
     try:
@@ -265,8 +292,7 @@ def _to_item(user: User) -> UserItem:
 
 
 def _address_key(email: str) -> Key:
-    # What is no address belongs to nobody
-    spelling = addresses.spelling(email) if addresses.is_address(email) else ""
+    spelling = addresses.spelling(email) if addresses.is_address(email) else email.lower()
     return (f"email#{spelling}", "user")
 
 

@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.dns import LookupFailed
 from infrastructure.machine.checks import (
+    administrators,
     clock_skew,
     name_records,
     port_25,
@@ -33,6 +34,9 @@ def of_setup(installation: Installation, *, has_access: bool) -> dict[str, Check
     ``has_access`` tells whether what a running service has stored can be read.
     """
     own_domain = sender_records.own_domain if has_access else sender_records.no_domain
+    check_administrators = (
+        administrators.check_administrators if has_access else administrators.say_how
+    )
     return {
         "Address": lambda: name_records.check_addresses(installation),
         "MX": lambda: name_records.check_mx(installation),
@@ -47,6 +51,7 @@ def of_setup(installation: Installation, *, has_access: bool) -> dict[str, Check
         "Disk": lambda: resources.check_disk(installation),
         "Memory": resources.check_memory,
         "Open files": resources.check_open_files,
+        "Administrator": lambda: check_administrators(installation),
         "Configuration file": lambda: resources.check_permissions(installation),
     }
 

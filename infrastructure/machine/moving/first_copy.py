@@ -24,7 +24,7 @@ FIRST_PASS: Final = 1
 _MOST_KEYS, _MOST_ITEMS = 100, 25
 _ATTEMPTS = 12
 _LONGEST_PAUSE = 2.0
-_KINDS = (Kind.PLAIN, Kind.RECORD)
+_KINDS = (Kind.PLAIN, Kind.RECORD, Kind.KEY)
 
 
 def write_absent(

@@ -21,7 +21,7 @@ from infrastructure.machine.moving.counting import update_of
 from infrastructure.machine.moving.failures import MoveRefused
 from infrastructure.machine.moving.first_copy import write_absent
 from infrastructure.machine.moving.images import sealed
-from infrastructure.machine.moving.kinds import Kind
+from infrastructure.machine.moving.kinds import LAST_USED, Kind, rule_of
 from infrastructure.machine.moving.merge import Action
 from infrastructure.machine.moving.place import CONNECTIONS
 from infrastructure.machine.moving.sides import Sides, Tally, in_batches
@@ -52,6 +52,7 @@ class ItemCopy:
                 for items in in_batches(page.items, BATCH):
                     changes = changes_among(self._sides, table, items, tally)
                     self._copy(table, changes, tally, pool)
+                    self._note_uses(table, items, pool)
                     progress()
                 checkpoint.set_note(note, json.dumps(page.end) if page.end else "end")
 
@@ -99,10 +100,20 @@ class ItemCopy:
             decision = self._decide(table, change, present)
             if decision.image is None:
                 return decision.action
-            item = sealed(table, decision.image, self._sides.sealer)
+            item = sealed(table, decision.image, self._sides.sealer) | _last_use(change, present)
             if target_writes.put(target, table, item, present):
                 return Action.WRITE
         raise _restless(table, change)
+
+    def _note_uses(self, table: str, items: Sequence[Json], pool: ThreadPoolExecutor) -> None:
+        """Let the target's keys have the later hour of their last use at either side."""
+        keys = [
+            item for item in items if LAST_USED in item and rule_of(table, item).kind is Kind.KEY
+        ]
+        target = self._sides.target
+        list(
+            pool.map(lambda item: target_writes.raise_present(target, table, item, LAST_USED), keys)
+        )
 
     def _add_usage(self, table: str, change: Change) -> None:
         """Put the usage of an account, or the sum of what both sides have counted."""
@@ -143,6 +154,13 @@ class ItemCopy:
             ]
             writes = [update_of(table, full_name, image, add) for image, add in pairs if add]
             self._steps.make(table, writes, {each.key: each.copy for each in some})
+
+
+def _last_use(change: Change, present: Json | None) -> Json:
+    """Return the last use that the target has noted of a key."""
+    if change.rule.kind is not Kind.KEY or present is None:
+        return {}
+    return {name: value for name, value in present.items() if name == LAST_USED}
 
 
 def _restless(table: str, change: Change) -> MoveRefused:

@@ -7,6 +7,8 @@
 - ``MEMBERS``: both sides add to a set. The target gets the members of both.
 - ``HIGHEST``: both sides draw numbers from it. The higher one counts.
 - ``RECORD``: both sides note which events they have recorded. The target gets the notes of both.
+- ``KEY``: an API key. Both sides note when it was last used, and the later hour counts. The rest of
+  it is ``PLAIN``.
 - ``PLAIN``: one side changes it. Where both did, the target's stays.
 """
 
@@ -47,6 +49,7 @@ class Kind(StrEnum):
     MEMBERS = "members"
     HIGHEST = "highest"
     RECORD = "record"
+    KEY = "key"
     PLAIN = "plain"
 
 
@@ -106,11 +109,15 @@ _RULES: Final = (
     Rule(Kind.HIGHEST, "config", "counter#.*"),
     Rule(Kind.USAGE, "config", r"usage#\d+#\d+"),
     Rule(Kind.RECORD, "messages", ".*", "ledger.*"),
+    Rule(Kind.KEY, "config", "key#.*", "key"),
 )
 _SCHEDULED = re.compile(r"account#\d+/scheduled")
 
-#: Attributes with numbers of rollups, by kind: they mean nothing at the target
-_OF_THE_PLACE: Final = {Kind.COUNTER: "seq", Kind.USAGE: "rollup"}
+#: The hour in which a key was last used
+LAST_USED: Final = "last_used"
+#: Attributes that are not compared, by kind: numbers of rollups, which mean nothing at the target,
+#: and what has a step of its own
+_OF_THE_PLACE: Final = {Kind.COUNTER: "seq", Kind.USAGE: "rollup", Kind.KEY: LAST_USED}
 
 
 def rule_of(table: str, item: Mapping[str, Any]) -> Rule:

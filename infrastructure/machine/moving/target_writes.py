@@ -41,12 +41,22 @@ def unchanged(seen: Json | None) -> dict[str, Any]:
 
 def raise_to(place: Place, table: str, item: Json, attribute: str) -> None:
     """Let an item have this number, unless the one there has a higher one."""
+    _raise(place, table, item, attribute, "attribute_not_exists(#number) OR #number < :number")
+
+
+def raise_present(place: Place, table: str, item: Json, attribute: str) -> None:
+    """Do the same as :func:`raise_to` if the target has the item."""
+    lower = "(attribute_not_exists(#number) OR #number < :number)"
+    _raise(place, table, item, attribute, f"attribute_exists(pk) AND {lower}")
+
+
+def _raise(place: Place, table: str, item: Json, attribute: str, condition: str) -> None:
     _happened(
         place.dynamodb.update_item,
         TableName=place.table(table),
         Key=key_of(item["pk"]["S"], item["sk"]["S"]),
         UpdateExpression="SET #number = :number",
-        ConditionExpression="attribute_not_exists(#number) OR #number < :number",
+        ConditionExpression=condition,
         ExpressionAttributeNames={"#number": attribute},
         ExpressionAttributeValues={":number": item[attribute]},
     )

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from chalicelib.api_keys import store
-from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
+from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS, used
+from chalicelib.api_keys.model import draw_key, key_id, new_key
 from chalicelib.core import clock
+from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
+from chalicelib.users.roles import ADMIN, DEVELOPER, REPORTING, TEMPLATES, grants_of
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
 from tests.unit.people import make_account, make_key, make_subaccount
@@ -41,6 +44,7 @@ def test_a_key_is_shown_once_and_works(owner: Client) -> None:
 
 
 def test_a_key_is_shown_with_all_its_fields_but_the_secret(owner: Client) -> None:
+    (own,) = owner.get(KEYS).results
     with clock.use(lambda: 1_769_850_000.25):
         key = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.0/24"]}).results
     assert owner.get(f"{KEYS}/{key['id']}").results == {
@@ -50,6 +54,9 @@ def test_a_key_is_shown_with_all_its_fields_but_the_secret(owner: Client) -> Non
         "grants": ["smtp/inject", "transmissions/modify"],
         "valid_ips": ["192.0.2.0/24"],
         "created_at": "2026-01-31T09:00:00.250Z",
+        "created_by": {"type": "key", "id": own["id"], "label": "tests"},
+        "expires_at": None,
+        "last_used": None,
     }
 
 
@@ -146,6 +153,13 @@ def test_a_change_takes_effect_at_once_in_this_process_and_in_ten_seconds_in_oth
         (NEW | {"valid_ips": "192.0.2.1"}, "valid_ips"),
         (NEW | {"valid_ips": ["192.0.2.0/33"]}, "valid_ips"),
         (NEW | {"valid_ips": ["192.0.2.1"] * 101}, "valid_ips"),
+        (NEW | {"expires_at": "2026-01-31T09:00:00Z"}, "expires_at"),
+        (NEW | {"expires_at": "2999-01-31T09:00:00"}, "expires_at"),
+        (NEW | {"expires_at": "2999-02-31T09:00:00Z"}, "expires_at"),
+        (NEW | {"expires_at": "9999-12-31T23:59:59-10:00"}, "expires_at"),
+        (NEW | {"expires_at": "tomorrow"}, "expires_at"),
+        (NEW | {"expires_at": ""}, "expires_at"),
+        (NEW | {"expires_at": 1_800_000_000}, "expires_at"),
     ],
 )
 def test_an_error_names_the_parameter_that_is_wrong(
@@ -155,6 +169,73 @@ def test_an_error_names_the_parameter_that_is_wrong(
     assert response.status == 400
     assert param in [error["param"] for error in response.body["errors"]]
     assert labels(owner) == ["tests"]
+
+
+def test_a_key_ends_at_the_moment_that_it_names_and_gets_another_end_or_none(
+    owner: Client,
+) -> None:
+    body = NEW | {"expires_at": "2127-01-31T10:00:00.5+01:00"}
+    path = f"{KEYS}/{owner.post(KEYS, body).results['id']}"
+    assert owner.get(path).results["expires_at"] == "2127-01-31T09:00:00.500Z"
+    owner.put(path, {"label": "Renamed"})
+    assert owner.get(path).results["expires_at"] == "2127-01-31T09:00:00.500Z"
+    owner.put(path, {"expires_at": "2128-01-31T09:00:00Z"})
+    assert owner.get(path).results["expires_at"] == "2128-01-31T09:00:00.000Z"
+    assert owner.put(path, {"expires_at": "2020-01-31T09:00:00Z"}).status == 400
+    owner.put(path, {"expires_at": None})
+    assert owner.get(path).results["expires_at"] is None
+
+
+def test_the_list_is_filtered_by_label_end_and_last_use(owner: Client) -> None:
+    for label, end, last_used in (
+        ("Shop", "2127-03-01T00:00:00Z", 1_800_000_000),
+        ("Workshop", "2127-05-01T00:00:00Z", None),
+        ("Reports", None, 1_700_000_000),
+    ):
+        response = owner.post(KEYS, NEW | {"label": label, "expires_at": end}).results
+        if last_used:
+            store.note_use(key_id(response["key"]), last_used)
+
+    def shown(query: str) -> list[str]:
+        return [key["label"] for key in owner.get(f"{KEYS}?{query}").results]
+
+    assert shown("label=SHOP") == ["Shop", "Workshop"]
+    assert shown("label=") == ["tests", "Shop", "Workshop", "Reports"]
+    assert shown("expires_before=2127-03-01T00:00:00Z") == []
+    assert shown("expires_before=2127-03-01T00:00:00.001Z") == ["Shop"]
+    assert shown("expires_before=2127-06-01T02:00:00+02:00") == ["Shop", "Workshop"]
+    assert shown("last_used_before=2026-01-01T00:00:00Z") == ["Workshop", "Reports"]
+    assert shown("label=o&last_used_before=2026-01-01T00:00:00Z&expires_before=2130-01-01T00:00Z")
+    with clock.use(lambda: 5_200_000_000.0):  # both that have an end are past it
+        assert shown("expires_before=2130-01-01T00:00:00Z") == ["Shop", "Workshop"]
+
+
+@pytest.mark.parametrize(
+    ("query", "param"),
+    [
+        ("label=" + "x" * 257, "label"),
+        ("expires_before=", "expires_before"),
+        ("expires_before=2127-03-01", "expires_before"),
+        ("last_used_before=2127-03-01T00:00:00", "last_used_before"),
+        ("last_used_before=never", "last_used_before"),
+    ],
+)
+def test_a_filter_that_is_wrong_is_named(owner: Client, query: str, param: str) -> None:
+    response = owner.get(f"{KEYS}?{query}")
+    assert (response.status, response.error["param"]) == (400, param)
+
+
+def test_a_key_shows_the_user_who_made_it_and_an_erased_one_by_a_pseudonym(owner: Client) -> None:
+    ada, bob = Actor("user", "u1", "ada@example.com"), Actor("user", "u2", "bob@example.com")
+    for actor in (ada, bob):
+        store.put(new_key(draw_key(), 1, actor.label, ["metrics/view"], created_by=actor))
+    store.rename_creator(1, ada._replace(label="erased"))
+    creators = {key["label"]: key["created_by"] for key in owner.get(KEYS).results}
+    assert creators == {
+        "tests": None,
+        "ada@example.com": {"type": "user", "id": "u1", "label": "erased"},
+        "bob@example.com": {"type": "user", "id": "u2", "label": "bob@example.com"},
+    }
 
 
 @pytest.mark.spec("5-r3")
@@ -192,6 +273,10 @@ def test_grants_are_listed_with_a_label_and_a_description(owner: Client) -> None
     grants = owner.get("/api/v1/authenticate/grants").results
     assert {grant["key"] for grant in grants} == PRIMARY_GRANTS
     assert all(grant["label"] and grant["description"] for grant in grants)
+    assert {grant["key"] for grant in grants if grant["used"]} == used()
+    for role in (ADMIN, DEVELOPER, TEMPLATES, REPORTING):
+        with_role = {grant["key"] for grant in grants if role in grant["roles"]}
+        assert with_role == grants_of(role)
     grants = owner.get("/api/v1/authenticate/grants?role=subaccount").results
     assert {grant["key"] for grant in grants} == SUBACCOUNT_GRANTS
 

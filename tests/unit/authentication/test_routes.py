@@ -35,6 +35,16 @@ def test_its_id_is_that_of_the_other_routes() -> None:
     assert results == view | {"customer_id": 1, "subaccount": None}
 
 
+def test_grants_that_others_include_are_listed_too() -> None:
+    client = make_key(1, grants=("users/manage", "sending_domains/manage"))
+    assert client.get(PATH).results["grants"] == [
+        "sending_domains/manage",
+        "sending_domains/view",
+        "users/manage",
+        "users/view",
+    ]
+
+
 def test_the_header_decides_whom_the_key_of_an_account_acts_for() -> None:
     subaccount = make_subaccount(1, "Bakery", status="suspended")
     client = make_key(1)

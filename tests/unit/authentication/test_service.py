@@ -6,15 +6,17 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.grants import with_included
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.authentication.service import authenticate, read_key
+from chalicelib.authentication.service import authenticate, read_key, sender_again, sender_for
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Table
-from chalicelib.core.errors import Unauthorized
+from chalicelib.core.errors import Forbidden, Unauthorized
 from chalicelib.core.request import NOBODY, Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -39,6 +41,12 @@ def time(cloud: None) -> Iterator[Clock]:
     store.put(KEY)
     with moving_clock(1000.0) as moving:
         yield moving
+
+
+def last_used() -> int | None:
+    """Return the hour of the last use that is stored of the key."""
+    record = store.get(KEY.key_id)
+    return record.last_used if record else None
 
 
 def basic(text: str) -> str:
@@ -172,12 +180,91 @@ def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
 
 @pytest.mark.cost
 def test_a_key_is_cached_for_a_while(time: Clock) -> None:
+    store.put(replace(KEY, last_used=0))
     with aws_requests() as requests:
         for _ in range(3):
             authenticate(request_with(SECRET))
         time.now += settings().key_cache_seconds - 0.1
         authenticate(request_with(SECRET))
     assert [request.operation for request in requests] == ["GetItem"]
+
+
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_a_key_is_refused_from_the_moment_of_its_end_on(time: Clock, is_cached: bool) -> None:
+    store.put(replace(KEY, expires_ms=1_005_000))
+    if is_cached:
+        authenticate(request_with(SECRET))
+    time.now = 1004.999
+    authenticate(request_with(SECRET))
+    sender_for(SECRET, None, "192.0.2.1")
+    time.now = 1005.0
+    for check in (
+        lambda: authenticate(request_with(SECRET)),
+        lambda: sender_for(SECRET, None, "192.0.2.1"),
+        lambda: sender_again(KEY.key_id, None, "192.0.2.1"),
+    ):
+        with pytest.raises(Unauthorized) as refusal:
+            check()
+        assert refusal.value.errors[0]["description"] == "the API key has expired"
+
+
+@pytest.mark.cost
+def test_the_first_use_of_an_hour_is_written_and_no_later_one(time: Clock) -> None:
+    time.now = 7200.0
+    with aws_requests() as requests:
+        for _ in range(60):
+            authenticate(request_with(SECRET))
+            time.now += 59.9
+    assert [each.operation for each in requests].count("UpdateItem") == 1
+    assert last_used() == 7200
+    time.now = 10_800.0
+    with aws_requests() as requests:
+        authenticate(request_with(SECRET))
+        authenticate(request_with(SECRET))
+    assert [each.operation for each in requests] == ["GetItem", "UpdateItem"]
+    assert last_used() == 10_800
+
+
+@pytest.mark.cost
+def test_a_process_that_did_not_write_the_hour_reads_it_and_writes_nothing(time: Clock) -> None:
+    authenticate(request_with(SECRET))
+    clear_caches()
+    with aws_requests() as requests:
+        authenticate(request_with(SECRET))
+    assert [each.operation for each in requests] == ["GetItem"]
+
+
+@pytest.mark.cost
+def test_a_use_that_cannot_be_written_refuses_nothing_and_is_not_tried_again(
+    time: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    busy = ClientError({"Error": {"Code": "ThrottlingException"}}, "UpdateItem")
+    writes: list[int] = []
+
+    def fail(key_id: str, hour: int) -> None:
+        writes.append(hour)
+        raise busy
+
+    monkeypatch.setattr(store, "note_use", fail)
+    for _ in range(3):
+        assert authenticate(request_with(SECRET)).account_id == 1
+        time.now += settings().key_cache_seconds
+    assert writes == [0]
+    assert SECRET not in caplog.text
+    assert KEY.id in caplog.text
+
+
+def test_who_is_refused_has_not_used_the_key(time: Clock) -> None:
+    store.put(replace(KEY, valid_ips=["192.0.2.1"]))
+    with pytest.raises(Forbidden):
+        authenticate(request_with(SECRET))
+    assert last_used() is None
+
+
+def test_a_login_over_smtp_is_a_use(time: Clock) -> None:
+    time.now = 7201.0
+    sender_for(SECRET, None, "192.0.2.1")
+    assert last_used() == 7200
 
 
 def test_a_revoked_key_is_refused_when_its_cache_entry_expires(time: Clock) -> None:

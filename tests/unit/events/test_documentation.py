@@ -1,18 +1,26 @@
 from __future__ import annotations
 
+import ast
 import hashlib
+import re
+from pathlib import Path
 
 import pytest
 
 from chalicelib.events.documentation import (
     SEARCHED,
     TYPES,
+    UNPRODUCED,
     WRAPPERS,
     described,
     sample,
     wrapper_of,
 )
 from chalicelib.events.fields import FIELDS
+
+ROOT = Path(__file__).parents[3]
+#: It names every type that searches find, since others may upload events of them
+COUNTERS = ROOT / "chalicelib/metrics/model.py"
 
 
 def test_there_are_27_types_in_7_wrappers() -> None:
@@ -69,3 +77,25 @@ def test_the_hash_of_a_sample_is_that_of_its_recipient() -> None:
 )
 def test_only_events_after_an_attempt_have_a_sending_ip(kind: str, has_address: bool) -> None:
     assert ("sending_ip" in TYPES[kind].fields) == has_address
+
+
+def test_an_event_is_produced_if_the_code_names_its_type_somewhere_else() -> None:
+    """A type that gets a source must not stay hidden, nor one without a source be shown."""
+    nodes = [
+        node
+        for path in (ROOT / "chalicelib").rglob("*.py")
+        if path not in (ROOT / "chalicelib/events/documentation.py", COUNTERS)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    names = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    # Such as f"ab_test_{status}"
+    beginnings = tuple(
+        first.value
+        for node in nodes
+        if isinstance(node, ast.JoinedStr)
+        for first in node.values[:1]
+        if isinstance(first, ast.Constant) and re.fullmatch("[a-z_]+_", first.value)
+    )
+    assert {kind for kind in TYPES if kind not in names and not kind.startswith(beginnings)} == (
+        UNPRODUCED
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chalicelib.metrics.reasons import canonical_reason
@@ -92,6 +92,7 @@ def test_a_reason_has_at_most_250_characters() -> None:
     assert canonical_reason("550 " + "very " * 1000) == ("550 " + "very " * 100)[:250]
 
 
+@example("0::@")
 @given(st.text(st.sampled_from('a1Z@.:-%40 <>[]"(Jan2026\u0663\u0308'), max_size=400) | st.text())
 def test_canonicalizing_a_reason_twice_changes_nothing(text: str) -> None:
     canonical = canonical_reason(text)

@@ -20,11 +20,20 @@ AUTHENTICATE = ("chalicelib.authentication.service", "authenticate")
 #: (operation, status) that the search finds and no request can meet
 UNREACHABLE = {
     # `Params` refuses a body that is no object; these read the query with it.
+    ("GET /api/v1/api-keys", 422),
     ("GET /api/v1/subaccounts", 422),
     ("GET /api/v1/subaccounts/{subaccount_id}", 422),
     # What keeps a user out leads to the console; the last administrator keeps the role.
     ("GET /api/v1/sign-in/providers/{provider_id}/callback", 401),
     ("GET /api/v1/sign-in/providers/{provider_id}/callback", 409),
+    # These changes of a user make nobody less of an administrator.
+    ("POST /api/v1/invitations/{token}", 409),
+    ("POST /api/v1/password-reset/{token}", 409),
+    ("PUT /api/v1/me", 409),
+    ("POST /api/v1/sign-in", 409),
+    ("POST /api/v1/sign-in/passkey", 409),
+    ("DELETE /api/v1/users/{user_id}/second-factor", 409),
+    ("DELETE /api/v1/users/{user_id}/sessions", 409),
     # What is cancelled is cancelled even if its content is gone.
     ("DELETE /api/v1/transmissions", 422),
     ("DELETE /api/v1/transmissions/{transmission_id}", 422),

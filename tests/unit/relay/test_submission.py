@@ -170,6 +170,22 @@ def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Clock) -> N
     assert reply_of(identity) == "530 5.7.0 The API key is not valid any more"
 
 
+def test_a_key_ends_for_an_open_connection_and_for_logins_at_the_same_moment(time: Clock) -> None:
+    key = make_key().key
+    identity = log_in(key)
+    api_key = store.get(identity.key_id)
+    assert api_key is not None
+    store.change(api_key, {"expires_ms": int(time.now * 1000) + 2000})
+    time.now += 1.9
+    send(identity)
+    queued_work()
+    log_in(key)
+    time.now += 0.1
+    assert reply_of(identity) == "530 5.7.0 The API key is not valid any more"
+    with pytest.raises(LoginRefused):
+        log_in(key)
+
+
 def test_a_key_that_loses_the_grant_stops_a_connection_that_is_open() -> None:
     identity = log_in(make_key().key)
     api_key = store.get(identity.key_id)

@@ -37,11 +37,10 @@ def session_of(browser: Browser) -> Session:
     return session
 
 
-def changes_of(user: User) -> list[str]:
+def lines_about(user: User, resource: str = "users") -> list[AnyItem]:
     lines: Table[AnyItem] = Table("audit")
-    query = {"key": f"1#users#{user.id}"}
-    items = lines.query_all("#resource_key = :key", query, index="by_resource")
-    return [f"{each['actor_id']} {each['changes']}" for each in items]
+    query = {"key": f"1#{resource}#{user.id}"}
+    return list(lines.query_all("#resource_key = :key", query, index="by_resource"))
 
 
 def test_a_user_is_known_by_subject_after_the_first_sign_in(provider: Provider) -> None:
@@ -53,9 +52,8 @@ def test_a_user_is_known_by_subject_after_the_first_sign_in(provider: Provider) 
     assert browser.sign_in(provider) == CONSOLE
     assert session_of(browser).user_id == user.id
     assert session_of(browser).method == "acme"
-    linking = [each for each in changes_of(user) if "identities" in each]
-    assert len(linking) == 1
-    assert linking[0].startswith(user.id)
+    linking = [each["actor_id"] for each in lines_about(user) if "identities" in each["changes"]]
+    assert linking == [user.id]
 
 
 def test_another_subject_with_the_same_address_is_refused(provider: Provider) -> None:
@@ -79,6 +77,8 @@ def test_a_disabled_user_is_refused(provider: Provider) -> None:
     assert Browser().sign_in(provider) == CONSOLE
     users.change(user.id, lambda each: replace(each, status="disabled"))
     assert Browser().sign_in(provider) == f"{FAILED}refused"
+    outcomes = [each["outcome"] for each in lines_about(user, "sign-in")]
+    assert sorted(outcomes) == ["done", "refused"]
 
 
 def test_a_user_of_another_account_is_refused(provider: Provider) -> None:
@@ -265,6 +265,19 @@ def test_the_providers_word_for_a_second_factor_counts_where_it_is_configured(
     assert reply.status == (200 if shows else 403)
     assert shows or reply.error["code"] == "2fa_setup_required"
     assert browser.is_signed_in  # so that a second factor can be set up
+
+
+def test_a_user_shows_the_second_factor_that_the_provider_is_not_trusted_with(
+    provider: Provider, configure: Configure
+) -> None:
+    make_user(email=EMAIL, totp=b"sealed")
+    provider.claims = {"amr": ["mfa"]}
+    browser = Browser()
+    assert browser.sign_in(provider) == CONSOLE
+    assert browser.get("/api/v1/templates").error["code"] == "2fa_setup_required"
+    configure(**TRUST)
+    assert browser.sign_in(provider) == CONSOLE
+    assert browser.get("/api/v1/templates").status == 200
 
 
 def test_the_client_proves_itself_as_the_provider_wants(

@@ -43,8 +43,10 @@ def test_a_new_subaccount_with_its_key_is_one_line_without_the_key(owner: Client
 
 
 def test_a_change_of_a_subaccount_tells_what_changed(owner: Client) -> None:
-    path = f"{PATH}/{make_subaccount().id}"
+    number = make_subaccount().id
+    path = f"{PATH}/{number}"
     assert owner.put(path, {"status": "suspended"}).status == 200
+    assert lines()[0]["subaccount_id"] == number
     assert told()[3] == {
         "status": {"from": "active", "to": "suspended"},
         "compliance_status": {"from": "active", "to": "suspended"},

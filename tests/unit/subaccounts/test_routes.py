@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
+from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from tests.unit.calling import Client
 from tests.unit.fleet.examples import make_pool
@@ -62,6 +63,18 @@ def test_the_key_can_be_limited_to_addresses(owner: Client) -> None:
     assert client.at("198.51.100.9").post("/api/v1/transmissions", transmission()).status == 200
 
 
+def test_the_key_can_have_an_end(owner: Client) -> None:
+    result = owner.post(PATH, NEW | {"key_expires_at": "2127-01-31T09:00:00Z"}).results
+    (key,) = owner.on_behalf_of(result["subaccount_id"]).get("/api/v1/api-keys").results
+    assert key["expires_at"] == "2127-01-31T09:00:00.000Z"
+    assert (key["created_by"]["type"], key["created_by"]["label"]) == ("key", "tests")
+    client = Client(result["key"])
+    assert client.post("/api/v1/transmissions", transmission()).status == 200
+    for moment, status in ((4_957_059_599.0, 200), (4_957_059_600.0, 401)):
+        with clock.use(lambda moment=moment: moment):
+            assert client.post("/api/v1/transmissions", transmission()).status == status
+
+
 @pytest.mark.spec("4.5-t2")
 @pytest.mark.spec("2.6-t1")
 @pytest.mark.spec("2.6-t2")
@@ -100,6 +113,8 @@ def test_a_subaccount_is_shown_with_its_fields(owner: Client) -> None:
         (NEW | {"key_grants": "smtp/inject"}, ["key_grants"]),
         (NEW | {"key_grants": ["templates/modify"]}, ["key_grants"]),
         (NEW | {"key_valid_ips": "192.0.2.1"}, ["key_valid_ips"]),
+        (NEW | {"key_expires_at": "2026-01-31T09:00:00Z"}, ["key_expires_at"]),
+        (NEW | {"key_expires_at": "soon"}, ["key_expires_at"]),
         (NEW | {"key_valid_ips": ["192.0.2.1", "192.0.2.0/33"]}, ["key_valid_ips"]),
         (NEW | {"ip_pool": "x" * 21}, ["ip_pool"]),
         (NEW | {"ip_pool": "not-this"}, ["ip_pool"]),

@@ -46,10 +46,10 @@ def test_a_new_password_needs_the_old_one_and_ends_all_other_sessions() -> None:
     assert other.get(ME).status == 401
     assert attempt().status == 401
     assert attempt(password=NEW).status == 200
-    told = [
+    outcomes = [
         (each["resource"], each["outcome"]) for each in lines() if each["resource"] != "sign-in"
     ]
-    assert told == [("me", "refused"), ("users", "done")]
+    assert outcomes == [("me", "refused"), ("users", "done")]
     assert "argon2" not in str(lines())
 
 
@@ -82,11 +82,11 @@ def test_own_sessions_are_shown_and_ended() -> None:
     user = make_user()
     one, two = sign_in(user), sign_in(user)
     stranger = sign_in(make_user())
-    shown = {each["current"]: each for each in one.get("/api/v1/sessions").results}
-    assert shown[True]["id"] == one.get(ME).results["session_id"]
-    assert (shown[False]["ip"], shown[False]["user_agent"]) == ("192.0.2.1", "tests")
-    assert shown[False]["method"] == "password"
-    ended = f"/api/v1/sessions/{shown[False]['id']}"
+    views = {each["current"]: each for each in one.get("/api/v1/sessions").results}
+    assert views[True]["id"] == one.get(ME).results["session_id"]
+    assert (views[False]["ip"], views[False]["user_agent"]) == ("192.0.2.1", "tests")
+    assert views[False]["method"] == "password"
+    ended = f"/api/v1/sessions/{views[False]['id']}"
     assert stranger.delete(ended).status == 404
     assert one.delete(ended).status == 204
     assert one.delete(ended).status == 404

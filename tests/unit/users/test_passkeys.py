@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core.dynamo import AnyItem, Table
 from chalicelib.core.settings import settings
 from chalicelib.users import cookies, passkeys
 from chalicelib.users.model import User
@@ -62,8 +63,8 @@ def test_a_passkey_signs_in_with_both_factors(clock: Clock) -> None:
     session = sessions.get(user.id, presented.session_id)
     assert session
     assert (session.method, session.second_factor) == ("passkey", True)
-    shown = Client("", {"Cookie": cookie}).get(PATH).results["passkeys"]
-    assert shown[0]["last_used"] == "2023-11-14T22:13:30+00:00"
+    factors = Client("", {"Cookie": cookie}).get(PATH).results["passkeys"]
+    assert factors[0]["last_used"] == "2023-11-14T22:13:30+00:00"
 
 
 def test_browsers_are_asked_for_a_passkey_that_verifies_its_user(clock: Clock) -> None:
@@ -100,8 +101,8 @@ def test_an_answer_of_another_page_or_passkey_is_refused(
 ) -> None:
     _, passkey = user_with_passkey()
     passkey.count = 5
-    refused = answer(replace(passkey, **change))
-    assert (refused.status, refused.cookies) == (401, [])
+    reply = answer(replace(passkey, **change))
+    assert (reply.status, reply.cookies) == (401, [])
     assert answer(passkey).status == 200
 
 
@@ -112,8 +113,8 @@ def test_a_new_passkey_of_another_page_is_refused(clock: Clock, change: dict[str
     browser = sign_in(make_user())
     request = browser.post(PATH, {"type": "passkey"}).results
     credential = SoftwarePasskey(**change).create(request["options"])
-    refused = browser.put(PATH, {"credential": credential, "state": request["state"]})
-    assert (refused.status, refused.error["param"]) == (400, "credential")
+    reply = browser.put(PATH, {"credential": credential, "state": request["state"]})
+    assert (reply.status, reply.error["param"]) == (400, "credential")
     assert browser.get(PATH).results["passkeys"] == []
 
 
@@ -141,11 +142,15 @@ def test_the_challenge_of_another_users_new_passkey_is_refused(clock: Clock) -> 
 
 
 def test_a_counter_that_does_not_go_up_means_a_copy(clock: Clock) -> None:
-    _, passkey = user_with_passkey()
+    user, passkey = user_with_passkey()
     assert answer(passkey).status == 200
     copy = replace(passkey, count=passkey.count - 1)
     assert answer(copy).status == 401
     assert answer(passkey).status == 200
+    lines: Table[AnyItem] = Table("audit")
+    query = {"key": f"1#sign-in#{user.id}"}
+    items = lines.query_all("#resource_key = :key", query, index="by_resource")
+    assert sorted(each["outcome"] for each in items) == ["done", "done", "refused"]
 
 
 @pytest.mark.parametrize(
@@ -161,9 +166,9 @@ def test_a_disabled_user_and_a_removed_passkey_do_not_sign_in(
     make_user()
     user, passkey = user_with_passkey()
     users.change(user.id, edit)
-    refused = answer(passkey)
+    reply = answer(passkey)
     unknown = answer(replace(passkey, user_handle=b"0" * 20))
-    assert (refused.status, refused.body) == (401, unknown.body)
+    assert (reply.status, reply.body) == (401, unknown.body)
 
 
 def test_a_user_has_at_most_ten_passkeys_and_each_once(clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""Which passwords a user may choose, and how they are stored."""
+"""Which passwords a user may choose, and how they are password_hash."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def test_the_list_of_common_passwords_is_long_enough_and_has_no_comments() -> No
 
 
 def test_a_password_is_stored_as_argon2id_with_the_parameters_of_owasp() -> None:
-    stored = passwords.hash_of(GOOD)
-    parameters = extract_parameters(stored)
-    assert stored.startswith("$argon2id$")
+    password_hash = passwords.hash_of(GOOD)
+    parameters = extract_parameters(password_hash)
+    assert password_hash.startswith("$argon2id$")
     assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (19_456, 2, 1)
-    assert PasswordHasher().verify(stored, GOOD)
-    assert passwords.is_right(GOOD, stored)
-    assert not passwords.is_right(GOOD + " ", stored)
-    assert stored != passwords.hash_of(GOOD)
-    assert not passwords.is_outdated(stored)
+    assert PasswordHasher().verify(password_hash, GOOD)
+    assert passwords.is_right(GOOD, password_hash)
+    assert not passwords.is_right(GOOD + " ", password_hash)
+    assert password_hash != passwords.hash_of(GOOD)
+    assert not passwords.is_outdated(password_hash)
 
 
 def test_an_accent_counts_as_the_same_in_both_of_its_forms() -> None:

@@ -61,10 +61,10 @@ def add_passkey(browser: Client, name: str = "Laptop") -> tuple[SoftwarePasskey,
 def test_an_authenticator_is_set_up_by_the_codes_of_oathtool(clock: Clock) -> None:
     user = make_user(email="ann@acme.example")
     browser = sign_in(user)
-    begun = browser.post(PATH, {"type": "totp"}).results
-    secret = begun["secret"]
+    offer = browser.post(PATH, {"type": "totp"}).results
+    secret = offer["secret"]
     assert len(secret) == 32
-    uri = urlsplit(begun["uri"])
+    uri = urlsplit(offer["uri"])
     assert (uri.scheme, uri.netloc) == ("otpauth", "totp")
     assert unquote(uri.path) == "/Company 1:ann@acme.example"
     assert parse_qs(uri.query)["secret"] == [secret]
@@ -75,8 +75,8 @@ def test_an_authenticator_is_set_up_by_the_codes_of_oathtool(clock: Clock) -> No
     assert not present(user).tfa_enabled
     codes = browser.put(PATH, {"code": code_by_oathtool(secret, clock.now)}).results
     assert len(set(codes["recovery_codes"])) == 10
-    shown = {"totp": True, "passkeys": [], "recovery_codes_left": 10}
-    assert browser.get(PATH).results == shown | {"csrf_token": browser.headers["X-CSRF-Token"]}
+    factors = {"totp": True, "passkeys": [], "recovery_codes_left": 10}
+    assert browser.get(PATH).results == factors | {"csrf_token": browser.headers["X-CSRF-Token"]}
     for steps in (-2, -1, 0, 1, 2):
         clock.now += 300
         code = code_by_oathtool(secret, clock.now + 30 * steps)
@@ -128,8 +128,8 @@ def test_a_recovery_code_is_used_up(clock: Clock) -> None:
     user = make_user()
     browser = sign_in(user)
     _, codes = set_up(browser, clock.now)
-    stored = str(present(user))
-    assert not any(code in stored or code.replace("-", "") in stored for code in codes)
+    record = str(present(user))
+    assert not any(code in record or code.replace("-", "") in record for code in codes)
     assert second_factor.use_code(user, codes[3].upper().replace("-", " "))
     assert not second_factor.use_code(user, codes[3])
     assert browser.get(PATH).results["recovery_codes_left"] == 9
@@ -164,8 +164,8 @@ def test_the_session_that_sets_up_a_factor_has_shown_it(clock: Clock) -> None:
     make_account(2, tfa_required=True)
     user = make_user(2)
     browser = sign_in(user)
-    refused = browser.get("/api/v1/templates")
-    assert (refused.status, refused.error["code"]) == (403, "2fa_setup_required")
+    reply = browser.get("/api/v1/templates")
+    assert (reply.status, reply.error["code"]) == (403, "2fa_setup_required")
     for method, path in (("DELETE", PATH), ("POST", f"{PATH}/recovery-codes")):
         assert browser.call(method, path, {}).error["code"] == "2fa_setup_required"
     set_up(browser, clock.now)
@@ -180,10 +180,12 @@ def test_removing_factors_ends_the_other_sessions(clock: Clock) -> None:
     browser, other = sign_in(user), sign_in(user)
     set_up(browser, clock.now)
     add_passkey(browser)
+    assert other.get("/api/v1/templates").error["code"] == "2fa_setup_required"
+    other = sign_in(user, second_factor=True)
     assert other.get("/api/v1/templates").status == 200
     assert browser.delete(PATH).status == 204
-    shown = browser.get(PATH).results
-    assert (shown["totp"], shown["passkeys"], shown["recovery_codes_left"]) == (False, [], 0)
+    factors = browser.get(PATH).results
+    assert (factors["totp"], factors["passkeys"], factors["recovery_codes_left"]) == (False, [], 0)
     assert other.get("/api/v1/templates").status == 401
     assert browser.put("/api/v1/account", {"tfa_required": True}).status == 200
     config_cache.clear_cache()
@@ -194,16 +196,17 @@ def test_a_session_that_has_not_shown_the_users_factor_changes_none(clock: Clock
     user = make_user()
     secret, _ = set_up(sign_in(user), clock.now)
     by_provider = sign_in(user, method="acme")
-    for method, path, body in (
-        ("POST", PATH, {"type": "totp"}),
-        ("POST", PATH, {"type": "passkey"}),
-        ("PUT", PATH, {"credential": {}, "state": "x"}),
-        ("DELETE", PATH, None),
-        ("DELETE", f"{PATH}/passkeys/x", None),
-        ("POST", f"{PATH}/recovery-codes", {}),
+    for method, path, body, code in (
+        ("POST", PATH, {"type": "totp"}, "2fa_required"),
+        ("POST", PATH, {"type": "passkey"}, "2fa_required"),
+        ("PUT", PATH, {"credential": {}, "state": "x"}, "2fa_required"),
+        ("DELETE", PATH, None, "2fa_setup_required"),
+        ("DELETE", f"{PATH}/passkeys/x", None, "2fa_setup_required"),
+        ("POST", f"{PATH}/recovery-codes", {}, "2fa_setup_required"),
+        ("GET", "/api/v1/templates", None, "2fa_setup_required"),
     ):
-        refused = by_provider.call(method, path, body)
-        assert (refused.status, refused.error.get("code")) == (403, "2fa_required"), path
+        reply = by_provider.call(method, path, body)
+        assert (reply.status, reply.error.get("code")) == (403, code), path
     for status in (*[400] * 6, 429):
         assert by_provider.put(PATH, {"code": "000000"}).status == status
     clock.now += 60

@@ -112,9 +112,9 @@ def test_known_and_unknown_addresses_cost_the_same_hash(monkeypatch: pytest.Monk
     hashed: list[str] = []
     verify = PasswordHasher.verify
 
-    def counted(self: PasswordHasher, stored: str, password: bytes) -> bool:
-        hashed.append(stored.rpartition("$")[0].rpartition("$")[0])
-        return verify(self, stored, password)
+    def counted(self: PasswordHasher, password_hash: str, password: bytes) -> bool:
+        hashed.append(password_hash.rpartition("$")[0].rpartition("$")[0])
+        return verify(self, password_hash, password)
 
     monkeypatch.setattr(PasswordHasher, "verify", counted)
     for name in ("ann", "nobody", "sso"):
@@ -191,9 +191,9 @@ def test_codes_are_not_guessed_without_delay(monkeypatch: pytest.MonkeyPatch) ->
     with moving_clock(1_700_000_000.0):
         statuses = [attempt(code=f"{number:06d}").status for number in range(8)]
         assert statuses == [401] * 6 + [429] * 2
-        refused = attempt(code="123456")
-    assert refused.status == 429
-    assert int(refused.headers["Retry-After"]) == 2
+        refusal = attempt(code="123456")
+    assert refusal.status == 429
+    assert int(refusal.headers["Retry-After"]) == 2
 
 
 def test_a_known_device_signs_in_while_others_guess() -> None:
@@ -229,8 +229,8 @@ def test_sign_ins_and_refused_ones_of_known_users_are_in_the_audit_log() -> None
     attempt("nobody@acme.example")
     browser = browser_of(attempt())
     assert browser.post("/api/v1/sign-out", None).status == 204
-    found = [(each["resource"], each["action"], each["outcome"]) for each in lines()]
-    assert found == [
+    outcomes = [(each["resource"], each["action"], each["outcome"]) for each in lines()]
+    assert outcomes == [
         ("sign-in", "POST", "refused"),
         ("sign-in", "POST", "done"),
         ("sign-out", "POST", "done"),

@@ -111,8 +111,8 @@ def test_one_of_simultaneous_attempts_during_the_last_free_one_is_not_forgotten(
     clock: Clock,
 ) -> None:
     """An attempt counts before it is checked, so parallel ones see each other."""
-    begun = [throttle.begin("192.0.2.1", ANN, "") for _ in range(6)]
-    assert len(begun) == 6
+    starts = [throttle.begin("192.0.2.1", ANN, "") for _ in range(6)]
+    assert len(starts) == 6
     with pytest.raises(TooManyRequests):
         throttle.begin("192.0.2.1", ANN, "")
 
@@ -126,14 +126,14 @@ def test_failures_are_forgotten_after_a_day(clock: Clock) -> None:
 
 def test_guesses_of_a_day_are_bounded(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty networks that guess one address as often as they may; the store is a dictionary."""
-    stored: dict[str, Failures] = {}
+    store: dict[str, Failures] = {}
     nothing = Failures(revision=None)
 
     def read(names: Iterable[str]) -> dict[str, Failures]:
-        return {name: stored.get(name, nothing) for name in names}
+        return {name: store.get(name, nothing) for name in names}
 
     def replace(failures: Mapping[str, Failures], _: Mapping[str, Failures]) -> bool:
-        stored.update(failures)
+        store.update(failures)
         return True
 
     monkeypatch.setattr(attempts, "read", read)

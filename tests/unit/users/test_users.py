@@ -67,8 +67,8 @@ def test_an_invited_user_accepts_and_is_signed_in(mailbox: Mailbox) -> None:
     token = mailbox.token()
     assert to == "Bob@acme.example"
     assert "Company 1" in text
-    shown = Client("").get(f"/api/v1/invitations/{token}").results
-    assert shown == {
+    view = Client("").get(f"/api/v1/invitations/{token}").results
+    assert view == {
         "email": "Bob@acme.example",
         "name": "",
         "role": "developer",
@@ -297,8 +297,8 @@ def test_a_user_of_a_subaccount_is_untied_by_null(mailbox: Mailbox) -> None:
     one = make_subaccount().id
     user = make_user(role="developer", subaccount_id=one)
     key = make_key()
-    refused = key.put(f"{PATH}/{user.id}", {"role": "admin"})
-    assert (refused.status, refused.error["param"]) == (400, "subaccount_id")
+    refusal = key.put(f"{PATH}/{user.id}", {"role": "admin"})
+    assert (refusal.status, refusal.error["param"]) == (400, "subaccount_id")
     body = {"role": "admin", "subaccount_id": None}
     assert key.put(f"{PATH}/{user.id}", body).results["subaccount_id"] is None
 
@@ -326,8 +326,8 @@ def test_with_the_subaccount_header_only_its_users_are_seen_and_managed(mailbox:
     invited = invite(confined).results["id"]
     assert present(invited).subaccount_id == one
     for place in (None, two):
-        refused = invite(confined, f"{place}@acme.example", subaccount_id=place)
-        assert refused.status == 403
+        refusal = invite(confined, f"{place}@acme.example", subaccount_id=place)
+        assert refusal.status == 403
     assert confined.put(f"{PATH}/{own.id}", {"subaccount_id": None}).status == 403
     assert confined.delete(f"{PATH}/{own.id}").status == 204
 
@@ -348,10 +348,10 @@ def test_an_administrator_sees_and_ends_sessions_of_a_user(mailbox: Mailbox) -> 
     user = make_user(role="developer")
     first, second = sign_in(user), sign_in(user)
     admin = sign_in(make_user())
-    shown = admin.get(f"{PATH}/{user.id}/sessions").results
-    assert len(shown) == 2
-    assert not any(each["current"] for each in shown)
-    ended = shown[0]["id"]
+    view = admin.get(f"{PATH}/{user.id}/sessions").results
+    assert len(view) == 2
+    assert not any(each["current"] for each in view)
+    ended = view[0]["id"]
     assert admin.delete(f"{PATH}/{user.id}/sessions/{ended}").status == 204
     assert admin.delete(f"{PATH}/{user.id}/sessions/{ended}").status == 404
     assert sorted(each.get("/api/v1/me").status for each in (first, second)) == [200, 401]
@@ -365,6 +365,8 @@ def test_an_erased_user_leaves_a_pseudonym_in_the_log(mailbox: Mailbox) -> None:
     user_id = invite(sign_in(admin), name="Bob Roe").results["id"]
     browser = browser_of(accept(mailbox.token(), name="Robert Roe"))
     browser.put("/api/v1/me", {"name": "Bob"})
+    key_body = {"label": "made", "grants": ["templates/view"]}
+    assert browser.post("/api/v1/api-keys", key_body).status == 200
     assert users.labels([user_id, admin.id]) == {
         user_id: "Bob@acme.example",
         admin.id: "ann@acme.example",
@@ -375,6 +377,10 @@ def test_an_erased_user_leaves_a_pseudonym_in_the_log(mailbox: Mailbox) -> None:
     config: Table[Any] = Table("config")
     assert list(config.query_all("#pk = :pk", {"pk": f"user#{user_id}"})) == []
     assert users.labels([user_id]) == {user_id: f"user {user_id[:8]}"}
+    (key_view,) = [
+        each for each in make_key().get("/api/v1/api-keys").results if each["created_by"]
+    ]
+    assert key_view["created_by"]["label"] == f"user {user_id[:8]}"
     table: Table[Any] = Table("audit")
     key = {"pk": audit.partition(1, clock.now_ms())}
     log = str(list(table.query_all("#pk = :pk", key)))

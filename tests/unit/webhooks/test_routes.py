@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
+from chalicelib.events.documentation import UNPRODUCED
 from chalicelib.webhooks import oauth, target_check
 from chalicelib.webhooks.attempts import history, pack
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
@@ -955,6 +956,8 @@ def test_the_documentation_describes_every_type_and_field(client: Client) -> Non
     documentation = Client("").get(f"{PATH}/events/documentation").results
     assert len(documentation) == 7
     assert sum(len(wrapper["events"]) for wrapper in documentation.values()) == 27
+    events = {name: each for one in documentation.values() for name, each in one["events"].items()}
+    assert {name for name, each in events.items() if not each["produced"]} == UNPRODUCED
     bounce = documentation["message_event"]["events"]["bounce"]
     assert bounce["display_name"] == "Bounce"
     assert bounce["event"]["bounce_class"]["sampleValue"] == "10"

@@ -167,6 +167,16 @@ def test_keys_are_created_listed_and_revoked(run: Any) -> None:
     assert len(run("list-keys", "1").splitlines()) == 2
 
 
+def test_a_key_is_made_with_an_end_and_listed_with_its_last_use(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    key = values(run("create-key", "1", "--expires-at", "2127-01-31T09:00:00+01:00"))
+    first, line = run("list-keys", "1").splitlines()
+    assert first.endswith("\tno end\tnever used")
+    assert line.endswith("\tends 2127-01-31T08:00:00.000Z\tnever used")
+    assert Client(key["key"]).get("/api/v1/account").status == 200
+    assert "\tused 20" in run("list-keys", "1").splitlines()[1]
+
+
 def test_a_key_of_a_subaccount_gets_only_the_grants_of_subaccounts(run: Any) -> None:
     run("create-account", "Example Ltd")
     make_subaccount()
@@ -186,6 +196,7 @@ def test_a_key_of_a_subaccount_gets_only_the_grants_of_subaccounts(run: Any) -> 
         (("create-key", "1", "--subaccount", "5"), "account 1 has no subaccount 5"),
         (("create-key", "1", "--grants", "rockets/launch"), "rockets/launch"),
         (("create-key", "1", "--valid-ips", "nowhere"), "nowhere"),
+        (("create-key", "1", "--expires-at", "2020-01-01"), "must be in the future"),
         (("revoke-key", "1", "0" * 26), "account 1 has no key"),
     ],
 )

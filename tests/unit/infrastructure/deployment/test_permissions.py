@@ -23,6 +23,17 @@ def test_no_function_may_scan_or_change_a_table_or_use_every_resource() -> None:
                 assert action not in ("dynamodb:Scan", "dynamodb:CreateTable")
 
 
+def test_no_function_may_change_or_delete_a_line_of_the_audit_log() -> None:
+    allowed = {
+        action
+        for function in functions()
+        for statement in statements(function, RESOURCES)
+        if any("AuditTable" in str(resource) for resource in statement["Resource"])
+        for action in statement["Action"]
+    }
+    assert allowed == {"dynamodb:PutItem", "dynamodb:Query"}
+
+
 def test_only_functions_that_sign_or_create_keys_may_use_the_sealing_key() -> None:
     encrypting = {name for name, f in FUNCTIONS.items() if "kms:Encrypt" in actions(f)}
     decrypting = {name for name, f in FUNCTIONS.items() if "kms:Decrypt" in actions(f)}

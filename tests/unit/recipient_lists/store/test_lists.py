@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.errors import ServiceError
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import lists
@@ -171,22 +169,13 @@ def test_reading_a_list_for_a_transmission_costs_one_request() -> None:
     assert [each.operation for each in requests] == ["GetItem"]
 
 
-@pytest.fixture
-def lost_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send every write of an item twice, as the AWS client does when it gets no response."""
-    put = Table.put
-
-    def put_twice(table: Table, item: Item, **options: Any) -> None:
-        put(table, item, **options)
-        put(table, item, **options)
-
-    monkeypatch.setattr(Table, "put", put_twice)
-
-
-@pytest.mark.usefixtures("lost_answers")
-def test_a_write_that_the_aws_client_repeats_succeeds() -> None:
-    recipient_list = saved("friends", 3)
-    changed = lists.change(1, "friends", renamed)
-    assert changed is not None
-    assert [each.name for each in changed] == ["Friends", "Foes"]
-    assert changed[0].revision == recipient_list.revision
+@pytest.mark.cost
+def test_a_write_is_a_transaction_whose_repetition_the_table_recognises() -> None:
+    """boto3 repeats a request whose answer was lost; a token names each transaction."""
+    with aws_requests() as requests:
+        saved("friends", 3)
+        lists.change(1, "friends", renamed)
+        lists.delete(1, "friends")
+    writes = [each.operation for each in requests if each.operation not in ("GetItem", "Query")]
+    table_writes = [each for each in writes if "Object" not in each]
+    assert table_writes == ["TransactWriteItems"] * 3

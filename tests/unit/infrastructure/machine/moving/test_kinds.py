@@ -18,7 +18,7 @@ def test_all_tables_are_moved() -> None:
     ("table", "pk", "sk", "kind"),
     [
         ("config", "account#1", "account", Kind.PLAIN),
-        ("config", "key#ab", "key", Kind.PLAIN),
+        ("config", "key#ab", "key", Kind.KEY),
         ("config", "domain#a.test", "domain", Kind.PLAIN),
         ("config", "domain#a.test", "claim", Kind.COUNTER),
         ("config", "ab_test#1#t", "of#1#counts#a", Kind.COUNTER),

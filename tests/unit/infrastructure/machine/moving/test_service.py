@@ -17,6 +17,7 @@ DOMAIN = ("config", "domain#mail.test", "domain")
 LIST = ("config", "recipient_list#1#news", "list")
 WEBHOOK = ("config", "webhooks#1", "w1")
 RECORD = ("messages", "transmission#7#0", "ledger#00000000")
+KEY = ("config", "key#ab", "key")
 VALUES = ("metrics", "1#values#campaign#203001", "news")
 
 
@@ -33,6 +34,7 @@ def provide_service(place: FakePlace) -> None:
     place.put(*WEBHOOK, sealed=place.sealer.seal(b"password", "webhook/w1"), version=1)
     place.put("webhooks", "webhook#w1", "token", sealed=place.sealer.seal(b"token", "token/w1"))
     place.put("config", "counter#accounts", "counter", last=4)
+    place.put(*KEY, label="Shop", expires_ms=4_102_444_800_000, last_used=7200)
     usage = {"hour": 10, "used": 5, "past": [1, 2], "earlier": 0, "last": 1.5, "rollup": 8}
     place.put(*USAGE, **usage)
     place.put(*DAY, seq=8, sent=10, opened=2, expires=int(time.time()) + 9999)
@@ -166,6 +168,40 @@ def test_what_both_sides_changed_stays_as_the_target_has_it_and_is_named(move: M
     (config,) = (total for total in outcome.totals if total.name == "config")
     assert config.more == 1
     assert outcome.is_right
+
+
+def test_a_key_has_the_later_use_of_both_sides_and_that_is_no_conflict(move: Move) -> None:
+    provide_service(move.source)
+    move.run()
+    for at_source, at_target, later in ((10_800, 14_400, 14_400), (18_000, 14_400, 18_000)):
+        former = move.source.read(*KEY)
+        move.source.put(*KEY, **former | {"last_used": at_source})
+        move.target.put(*KEY, **move.target.read(*KEY) | {"last_used": at_target})
+        outcome = move.run()
+        assert outcome.is_right
+        assert move.target.read(*KEY) == former | {"last_used": later}
+    assert not any("key#ab" in line for line in move.lines)
+
+
+def test_a_change_or_the_deletion_of_a_key_reaches_a_target_that_uses_it(move: Move) -> None:
+    provide_service(move.source)
+    move.run()
+    move.target.put(*KEY, **move.target.read(*KEY) | {"last_used": 14_400})
+    move.source.put(*KEY, label="Shop", expires_ms=1000)
+    move.run()
+    assert move.target.read(*KEY) == {"label": "Shop", "expires_ms": 1000, "last_used": 14_400}
+    move.source.remove(*KEY)
+    move.run()
+    assert move.target.read(*KEY) is None
+
+
+def test_a_use_at_the_source_does_not_bring_back_a_key_that_the_target_deleted(move: Move) -> None:
+    provide_service(move.source)
+    move.run()
+    move.target.remove(*KEY)
+    move.source.put(*KEY, **move.source.read(*KEY) | {"last_used": 14_400})
+    move.run()
+    assert move.target.read(*KEY) is None
 
 
 def test_what_the_target_deleted_does_not_come_back(move: Move) -> None:
