@@ -22,7 +22,7 @@ from typing import Any, NotRequired, cast
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.api_keys.view import shown_fields
-from chalicelib.core import audit, config_cache, dynamo
+from chalicelib.core import audit, caches, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
@@ -54,6 +54,8 @@ RESOURCE = "api-keys"
 
 _config: Table[ApiKeyItem] = Table("config")
 _ID = re.compile(r"[0-9a-f]{26}")
+_MOST_READ_KEYS = 10_000
+_read_keys: dict[str, tuple[ApiKeyItem, ApiKey]] = {}
 
 
 def key_of(key_id: str) -> Key:
@@ -159,6 +161,27 @@ def delete(key: ApiKey) -> None:
             dynamo.delete(_config, *key_of(key.key_id), condition=exists), _line(key, None)
         )
     config_cache.forget(key_of(key.key_id))
+
+
+def from_cached(item: ApiKeyItem) -> ApiKey:
+    """Return :func:`from_item` of an item of the config cache, read once as long as it is there.
+
+    Reading it takes a third of the time in which a caller is identified.
+    """
+    entry = _read_keys.get(item["pk"])
+    if entry is not None and entry[0] is item:
+        return entry[1]
+    key = from_item(item)
+    if len(_read_keys) >= _MOST_READ_KEYS:
+        _read_keys.clear()
+    _read_keys[item["pk"]] = (item, key)
+    return key
+
+
+@caches.register
+def clear_cache() -> None:
+    """Forget the keys that were read."""
+    _read_keys.clear()
 
 
 def from_item(item: ApiKeyItem) -> ApiKey:

@@ -129,7 +129,7 @@ def _identify(key_id: str, number: str | None, peer_ip: str, *, spans: bool) -> 
     items = config_cache.read([key_at, *([owner_at] if owner_at else [])])
     if key_at not in items:
         raise Unauthorized
-    key = store.from_item(items[key_at])
+    key = store.from_cached(items[key_at])
     if key.has_expired(clock.now_ms()):
         raise Unauthorized(_EXPIRED)
     if not source_ips.admits(key.valid_ips, peer_ip):
