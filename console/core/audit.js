@@ -156,7 +156,9 @@ export function deedOf(line, people) {
     .concat(line.resource === "account" ? [] : subjectName(line, people))
     .filter(Boolean)
     .join(" ");
-  const route = `${line.action} ${line.path}`;
+  // Accepting an invitation has two lines: the change of the user, and the sign-in that comes with it
+  const path = line.resource === "sign-in" ? "/sign-in" : line.path;
+  const route = `${line.action} ${path}`;
   // What the operator does is no deed of a route, whatever way led to it
   const deeds = line.actor.type === "operator" ? [] : DEEDS;
   const [, done, tried] = deeds.find(([pattern]) => pattern.test(route)) ?? [];
@@ -187,6 +189,7 @@ const ICONS = { POST: "plus", PUT: "pencil", DELETE: "trash-2" };
 export function looksOf(line) {
   if (isRefused(line)) return ["bad", "ban"];
   if (line.actor.type === "operator") return ["plum", "terminal"];
+  if (line.resource === "sign-in") return ["info", "key"];
   if (/\/(sign-in|sign-out|sessions|second-factor)(\/|$)/.test(line.path)) return ["info", "key"];
   return [line.action === "DELETE" ? "warn" : "", ICONS[line.action] ?? "circle"];
 }

@@ -6,7 +6,7 @@ import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
-import { outgoing, shownSubaccount, subaccountName } from "../core/service.js";
+import { may, outgoing, shownSubaccount, subaccountName } from "../core/service.js";
 import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -14,6 +14,8 @@ import { attempt, Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
 import { List } from "../parts/list.js";
 import { MessageView } from "./mailbox-message.js";
 import { SearchHelp } from "./mailbox-search.js";
+
+const SEND_GRANT = "transmissions/modify";
 
 const PAGE = 500;
 const MOST = 50000;
@@ -147,11 +149,14 @@ function NoMail() {
     <${Empty}
       icon="inbox"
       title="No mail yet"
-      actions=${html`
-        <${Button} kind="primary" href=${href(["overview"])}>
-          Send the first message
-        <//>
-      `}
+      actions=${
+        may(SEND_GRANT) &&
+        html`
+          <${Button} kind="primary" href=${href(["overview"])}>
+            Send the first message
+          <//>
+        `
+      }
     >
       ${
         outgoing.value

@@ -14,7 +14,7 @@ export function UserSessions({ user }) {
   const path = `${userPath(user.id)}/sessions`;
   const resource = useResource(
     async (signal) => (await get(path, undefined, { signal, ...OF_ACCOUNT })).results,
-    [user.id],
+    [user], // it comes anew with each change, and many changes end sessions
   );
   const end = (id) =>
     attempt(

@@ -162,8 +162,8 @@ function actionsOf(user, onChange) {
         {
           title: `Reset the second factor of ${name}?`,
           text:
-            "The authenticator, passkeys and recovery codes of this user stop working. Do this " +
-            "if they are lost, and only if you are sure who asks you.",
+            "The authenticator, passkeys and recovery codes of this user stop working, and all " +
+            "sessions end. Do this if they are lost, and only if you are sure who asks you.",
           action: "Reset",
         },
         () => remove(`${path}/second-factor`, undefined, OF_ACCOUNT),

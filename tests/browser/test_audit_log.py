@@ -43,6 +43,9 @@ def test_a_line_is_told_as_a_sentence(console: Console) -> None:
             changes={"name": {"from": "Orders", "to": None}},
         ),
         "Ann signed in": line(_ANN, "POST", "sign-in", "u1"),
+        "Ann accepted the invitation": line(
+            _ANN, "POST", "invitations/{token}", "u1", resource="users"
+        ),
         "Ann tried to sign in": line(_ANN, "POST", "sign-in", "u1", outcome="refused"),
         "Ann reset the second factor of user u2": line(
             _ANN,
@@ -59,6 +62,8 @@ def test_a_line_is_told_as_a_sentence(console: Console) -> None:
         "Ann changed new things x": line(_ANN, "PUT", "new-things/{id}", "x"),
     }
     assert console.page.evaluate(_LINES, list(sentences.values())) == list(sentences)
+    by_invitation = line(_ANN, "POST", "invitations/{token}", "u1", resource="sign-in")
+    assert console.page.evaluate(_LINES, [by_invitation]) == ["Ann signed in"]
 
 
 def line(

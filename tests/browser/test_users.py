@@ -27,6 +27,7 @@ def test_users_are_invited_changed_and_removed(fresh_console: Console, browser: 
     change_the_role(console)
     keep_the_last_administrator(page)
     end_her_sessions(page)
+    end_sessions_with_a_role(console)
     looks_only(browser, service)
     gives_no_more_than_it_has(browser, service)
     remove(page)
@@ -58,13 +59,13 @@ def invite(console: Console, email: str, name: str, role: str, preset: str = "")
     expect(page.get_by_role("link", name=f"{name}, {role}, Invited")).to_be_visible()
 
 
-def accept(service: Service, email: str) -> None:
+def accept(service: Service, email: str, name: str = "Ann") -> None:
     """Accept an invitation with the link in its mail."""
     mail = message_from_bytes(service.arrived(email)[0], policy=default)
     part = mail.get_body(("plain",))
     match = part and _TOKEN.search(part.get_content())
     assert match, mail
-    body = {"password": _PASSWORD, "name": "Ann"}
+    body = {"password": _PASSWORD, "name": name}
     path = f"/api/v1/invitations/{match[1]}"
     response = service.request("POST", path, body, key=None)
     assert response.status == 200, response.body
@@ -117,6 +118,22 @@ def end_her_sessions(page: Page) -> None:
     page.get_by_role("button", name="End all sessions").click()
     question = page.get_by_role("dialog", name="End all sessions of Ann?")
     question.get_by_role("button", name="End sessions").click()
+    expect(page.get_by_text("Not signed in anywhere.")).to_be_visible()
+
+
+def end_sessions_with_a_role(console: Console) -> None:
+    """See that another role ends the sessions, and that the page shows it at once."""
+    invite(console, "cleo@office.example", "Cleo", "Developer")
+    accept(console.service, "cleo@office.example", "Cleo")
+    page = console.page
+    page.reload()
+    page.get_by_role("link", name="Cleo, Developer, Active").click()
+    sessions = page.get_by_role("list", name="Sessions")
+    expect(sessions.get_by_role("listitem")).to_have_count(1)
+    page.get_by_role("button", name="Change", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Change user")
+    dialog.get_by_role("radio", name="Templates Writes").check()
+    dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Not signed in anywhere.")).to_be_visible()
 
 
