@@ -24,7 +24,10 @@ def add_commands(command: AddCommand) -> None:
     """Add the commands to the parser."""
     new = _for_address(command, "add-user", add_user)
     new.add_argument(
-        "--role", choices=[role for role in ROLES if role != CUSTOM], default=ADMIN, help="role"
+        "--role",
+        choices=[role for role in ROLES if role != CUSTOM],
+        default=ADMIN,
+        help=f"role of a new user (default: {ADMIN}); an invited user keeps its role",
     )
     new.add_argument("--name", default="", help="name of the user")
     users_of_account = command("list-users", list_users, of_account=False)
@@ -51,7 +54,7 @@ def add_user(options: argparse.Namespace) -> None:
         raise Refused(error.text) from None
     print(mailed_links.url_of(mailed_links.INVITATION, token))
     print(
-        f"{user.email} opens this link, which works once and for"
+        f"{user.email} (role {user.role}) opens this link, which works once and for"
         f" {max(1, settings().invitation_lifetime // 3600)} hours, to choose a password."
     )
 

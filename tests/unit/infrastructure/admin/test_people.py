@@ -48,8 +48,10 @@ def test_a_second_call_prints_a_new_link_and_the_former_one_stops(
     make_account()
     assert cli.main(["add-user", ANN]) == 0
     former = token_in(capsys.readouterr().out)
-    assert cli.main(["add-user", ANN]) == 0
-    token = token_in(capsys.readouterr().out)
+    assert cli.main(["add-user", ANN, "--role", "developer"]) == 0
+    output = capsys.readouterr().out
+    assert f"{ANN} (role admin) opens this link" in output  # the role stays
+    token = token_in(output)
     assert accept(former) == 404
     assert accept(token) == 200
     assert cli.main(["add-user", ANN]) == 1
