@@ -156,7 +156,7 @@ export function deedOf(line, people) {
     .concat(line.resource === "account" ? [] : subjectName(line, people))
     .filter(Boolean)
     .join(" ");
-  // Accepting an invitation has two lines: the change of the user, and the sign-in that comes with it
+  // Accepting an invitation has two lines: the change of the user, and the sign-in
   const path = line.resource === "sign-in" ? "/sign-in" : line.path;
   const route = `${line.action} ${path}`;
   // What the operator does is no deed of a route, whatever way led to it

@@ -177,7 +177,7 @@ const FIELD_NAMES = { tfa_enabled: "Second factor", tfa_required: "Two factors r
 const isNothing = (value) =>
   value === null || value === undefined || value === "" || value?.length === 0;
 
-/** A value in few words; lists of texts with commas between. */
+/** A value in few words; lists of texts comma-separated. */
 function textOf(value) {
   if (typeof value === "string") return value;
   const plain = Array.isArray(value) && value.every((each) => typeof each === "string");

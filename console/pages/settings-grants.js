@@ -22,7 +22,7 @@ export function AddressesField({ value, onInput }) {
       label="Allowed addresses"
       optional
       placeholder="192.0.2.0/24"
-      hint="IP addresses or networks, with commas between. Empty: every address."
+      hint="IP addresses or networks, comma-separated. Empty: every address."
       value=${value}
       onInput=${onInput}
       spellcheck="false"
