@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.store import accounts
@@ -79,7 +80,7 @@ def confirm_second_factor(request: Request) -> Reply:
         attempt = throttle.begin(request.source_ip, user.email, devices.device_of(request, user))
         second_factor.show_code(user, session, code)
         throttle.succeed(attempt)
-        return ok({"recovery_codes": []})
+        return replace(ok({"recovery_codes": []}), cookies=[devices.set_cookie(request, user)])
     return ok({"recovery_codes": second_factor.confirm_totp(user, session, code)})
 
 

@@ -23,6 +23,7 @@ from chalicelib.core import clock, dynamo
 from chalicelib.core.client_networks import network_of
 from chalicelib.core.dynamo import WriteConflict
 from chalicelib.core.errors import TooManyRequests
+from chalicelib.users.model import address_spelling
 from chalicelib.users.store import attempts
 from chalicelib.users.store.attempts import Failures
 
@@ -63,7 +64,8 @@ def begin(source_ip: str, email: str, device: str) -> Attempt:
     if device:
         return _begin({attempts.name_of(_DEVICE.kind, device): _DEVICE}, passable="")
     network = attempts.name_of(_NETWORK.kind, network_of(source_ip))
-    address = attempts.name_of(_ADDRESS.kind, email)
+    # All spellings that name one user count together
+    address = attempts.name_of(_ADDRESS.kind, address_spelling(email))
     return _begin({network: _NETWORK, address: _ADDRESS}, passable=address)
 
 

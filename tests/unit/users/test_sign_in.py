@@ -271,3 +271,20 @@ def test_a_user_who_is_removed_meanwhile_gets_no_session() -> None:
     user = User(draw_id(), 1, "gone@acme.example", "admin", 0.0, status="active")
     with pytest.raises(Unauthorized):
         sign_in.begin_session(Request(), user, method="password", second_factor=False)
+
+
+def test_a_user_with_a_new_password_meanwhile_gets_no_session() -> None:
+    make_account()
+    user = make_ann()
+    users.change(user.id, lambda each: replace(each, stamp="second"))
+    with pytest.raises(Unauthorized):
+        sign_in.begin_session(Request(), user, method="password", second_factor=False)
+    assert list(sessions._of_user(user.id)) == []
+
+
+def test_a_session_that_has_still_to_show_a_factor_makes_no_device() -> None:
+    """Each device has guesses of its own: single sign-on would give as many as are wanted."""
+    make_account()
+    user = make_ann(totp=b"sealed")
+    reply = sign_in.begin_session(Request(), user, method="acme", second_factor=False)
+    assert [each.partition("=")[0] for each in reply.cookies] == ["session"]

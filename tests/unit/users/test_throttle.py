@@ -161,3 +161,11 @@ def test_attempts_cost_as_much_with_and_without_a_history(clock: Clock) -> None:
             throttle.begin("192.0.2.1", ANN, device)
         costs.append([each.operation for each in requests])
     assert costs == [["BatchGetItem", "TransactWriteItems"]] * 4
+
+
+def test_all_spellings_of_an_address_are_delayed_together(clock: Clock) -> None:
+    quoted = ['"ann"@acme.example', '"\\ann"@acme.example', '"a\\nn"@acme.example']
+    for number, email in enumerate([*quoted, *quoted, ANN]):
+        wait(f"198.51.100.{number}", email)
+    wait("203.0.113.1", "bob@acme.example")  # no longer a quiet network
+    assert wait("203.0.113.1", ANN)
