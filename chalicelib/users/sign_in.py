@@ -31,16 +31,19 @@ def with_password(request: Request, email: str, password: str, code: str | None)
     429 while guessing is delayed.
     """
     user = users.by_address(email)
-    attempt = throttle.begin(request.source_ip, email, devices.device_of(request, user))
+    device = devices.device_of(request, user)
+    attempt = throttle.begin(request.source_ip, email, device)
     if not _knows_password(user, password):
         raise _refused(request, user)
     assert user is not None
-    if user.tfa_enabled and code is None:
-        throttle.succeed(attempt)
-        raise _code_required(user)
-    if user.tfa_enabled and not use_code(user, code or ""):
-        raise _refused(request, user)
+    if user.tfa_enabled and code is not None:
+        guess = throttle.begin_code(user.id, device, attempt)
+        if not use_code(user, code):
+            raise _refused(request, user)
+        throttle.succeed(guess)
     throttle.succeed(attempt)
+    if user.tfa_enabled and code is None:
+        raise _code_required(user)
     if passwords.is_outdated(user.password):
         _hash_anew(user, password)
     return begin_session(request, user, method=PASSWORD, second_factor=user.tfa_enabled)

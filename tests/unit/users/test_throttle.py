@@ -169,3 +169,15 @@ def test_all_spellings_of_an_address_are_delayed_together(clock: Clock) -> None:
         wait(f"198.51.100.{number}", email)
     wait("203.0.113.1", "bob@acme.example")  # no longer a quiet network
     assert wait("203.0.113.1", ANN)
+
+
+def test_a_site_has_one_attempt_that_passes_the_delay_of_an_address(clock: Clock) -> None:
+    for number in range(30):
+        wait(f"198.51.100.{number}")
+    assert wait("2001:db8:1:1::1") == 0
+    assert [wait(f"2001:db8:1:{number}::1") > 0 for number in range(2, 20)] == [True] * 18
+    assert wait("2001:db8:2:1::1") == 0
+    clock.passes(3600)
+    for number in range(30):
+        wait(f"198.51.100.{number}")
+    assert wait("2001:db8:1:2::1") == 0
