@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.store import accounts
@@ -76,10 +77,13 @@ def confirm_second_factor(request: Request) -> Reply:
     code = params.text("code", most=MOST_CODE, required=True) or ""
     params.check()
     if second_factor.must_show(user, session):
-        attempt = throttle.begin(request.source_ip, user.email, devices.device_of(request, user))
+        device = devices.device_of(request, user)
+        attempt = throttle.begin(request.source_ip, user.email, device)
+        guess = throttle.begin_code(user.id, device, attempt)
         second_factor.show_code(user, session, code)
+        throttle.succeed(guess)
         throttle.succeed(attempt)
-        return ok({"recovery_codes": []})
+        return replace(ok({"recovery_codes": []}), cookies=[devices.set_cookie(request, user)])
     return ok({"recovery_codes": second_factor.confirm_totp(user, session, code)})
 
 

@@ -292,7 +292,7 @@ def _own_session(owner: Owner) -> None:
         passkey = Passkey(f"passkey_{owner.tag:A<8}", "", 0, owner.mark, clock.now())
         users.change(user.id, lambda each: replace(each, passkeys=(passkey,)))
         for session in sessions.of_user(user):
-            sessions.show_second_factor(session, user.stamp)
+            sessions.show_second_factor(session)
         owner.things["passkey_id"] = passkey.id
 
 

@@ -278,3 +278,23 @@ def test_a_change_of_factors_is_in_the_audit_log_without_secrets(clock: Clock) -
     ]
     assert any('"tfa_enabled":{"from":false,"to":true}' in each for each in changes)
     assert not any(word in str(changes) for word in (secret, *codes))
+
+
+def test_codes_that_are_shown_after_single_sign_on_are_in_the_audit_log(clock: Clock) -> None:
+    user = make_user()
+    secret, _ = set_up(sign_in(user), clock.now)
+    browser = sign_in(user, method="acme")
+    clock.passes(60)
+    wrong = "000000" if code_of(secret, clock.now) != "000000" else "111111"
+    assert browser.put(PATH, {"code": wrong}).status == 400
+    clock.passes(60)
+    reply = browser.put(PATH, {"code": code_of(secret, clock.now)})
+    assert reply.status == 200
+    assert [each.partition("=")[0] for each in reply.cookies] == ["device"]
+    lines: Table[AnyItem] = Table("audit")
+    query = {"key": f"1#second-factor#{user.id}"}
+    outcomes = [
+        each["outcome"]
+        for each in lines.query_all("#resource_key = :key", query, index="by_resource")
+    ]
+    assert outcomes == ["refused", "done"]
