@@ -11,7 +11,7 @@ from typing import Final
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import audit, clock
-from chalicelib.core.errors import ApiError, Unauthorized, must_enrol
+from chalicelib.core.errors import ApiError, Unauthorized, code_required, must_enrol
 from chalicelib.core.reply import Reply, ok
 from chalicelib.core.request import Actor, Request
 from chalicelib.core.scope import SYSTEM_ACCOUNT
@@ -147,13 +147,7 @@ def _refused(request: Request, user: User | None) -> Unauthorized:
 
 def _code_required(user: User) -> ApiError:
     methods = {"totp": bool(user.totp), "passkey": bool(user.passkeys)}
-    return ApiError(
-        403,
-        "Forbidden.",
-        code="2fa_required",
-        description="the user has a second factor: send its code, too",
-        extra={"methods": [name for name, has_one in methods.items() if has_one]},
-    )
+    return code_required([name for name, has_one in methods.items() if has_one])
 
 
 def _hash_anew(user: User, password: str) -> None:
