@@ -308,8 +308,8 @@ def test_codes_are_not_guessed_from_many_networks(monkeypatch: pytest.MonkeyPatc
         device = browser_of(attempt(code="the code", client=NOBODY.at("203.0.113.1")))
         attempt(code="000000", client=NOBODY.at("203.0.113.2"))
         assert attempt(code="the code", client=NOBODY.at("203.0.113.3")).status == 429
-        known = Client("", device.headers, "203.0.113.3")
-        assert attempt(code="the code", client=known).status == 200
+        own_browser = Client("", device.headers, "203.0.113.3")
+        assert attempt(code="the code", client=own_browser).status == 200
 
 
 def test_codes_of_sessions_that_must_show_one_are_counted_together() -> None:
