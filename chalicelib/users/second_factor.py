@@ -154,21 +154,27 @@ def remove_all(user: User, session: Session, account: Account) -> None:
     sessions.restamp(session, after.stamp, second_factor=False)
 
 
+def remove_totp(user: User, session: Session, account: Account) -> None:
+    """Remove the authenticator; raises 409 for the last factor while the account asks for one."""
+
+    def remove(present: User) -> User:
+        if not present.totp:
+            raise NotFound
+        return replace(present, totp=b"", totp_step=0, totp_pending=b"")
+
+    _remove(user, session, account, remove)
+
+
 def remove_passkey(user: User, session: Session, account: Account, passkey_id: str) -> None:
     """Remove a passkey; raises 409 for the last factor while the account asks for one."""
-    _check_shown(user, session)
 
     def remove(present: User) -> User:
         rest = tuple(each for each in present.passkeys if each.id != passkey_id)
         if len(rest) == len(present.passkeys):
             raise NotFound
-        if rest or present.totp:
-            return replace(present, passkeys=rest, stamp=draw_secret())
-        _check_optional(account)
-        return without_factors(present)
+        return replace(present, passkeys=rest)
 
-    after = _change(session, remove)
-    sessions.restamp(session, after.stamp, second_factor=after.tfa_enabled)
+    _remove(user, session, account, remove)
 
 
 def without_factors(user: User) -> User:
@@ -206,6 +212,21 @@ def _add(session: Session, add: Callable[[User], User]) -> list[str]:
     _change(session, with_codes)
     sessions.show_second_factor(session)
     return codes
+
+
+def _remove(user: User, session: Session, account: Account, remove: Callable[[User], User]) -> None:
+    """Remove one factor, with the last one the recovery codes; the other sessions end."""
+    _check_shown(user, session)
+
+    def with_codes(present: User) -> User:
+        after = remove(present)
+        if after.tfa_enabled:
+            return replace(after, stamp=draw_secret())
+        _check_optional(account)
+        return without_factors(after)
+
+    after = _change(session, with_codes)
+    sessions.restamp(session, after.stamp, second_factor=after.tfa_enabled)
 
 
 def _change(session: Session, edit: Callable[[User], User], *, silent: bool = False) -> User:

@@ -95,6 +95,14 @@ def remove_second_factor(request: Request) -> Reply:
     return empty(204)
 
 
+@routes.delete("/api/v1/second-factor/totp", grant=PERSON)
+def remove_totp(request: Request) -> Reply:
+    """Remove the authenticator of the signed-in user; its other sessions end."""
+    user, session = _signed_in(request)
+    second_factor.remove_totp(user, session, accounts.get_cached(user.account_id))
+    return empty(204)
+
+
 @routes.delete("/api/v1/second-factor/passkeys/{passkey_id}", grant=PERSON)
 def remove_passkey(request: Request, passkey_id: str) -> Reply:
     """Remove a passkey of the signed-in user; its other sessions end."""

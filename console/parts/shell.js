@@ -83,7 +83,7 @@ function Overlays({ available, palette, setPalette, help, setHelp }) {
       palette &&
       html`
         <${Lazy}
-          load=${() => import("./palette.js")}
+          load=${styled(() => import("./palette.js"), PAGE_STYLES)}
           around=${nothing}
           available=${available}
           themes=${THEMES}
@@ -97,7 +97,7 @@ function Overlays({ available, palette, setPalette, help, setHelp }) {
       help &&
       html`
         <${Lazy}
-          load=${() => import("./help.js")}
+          load=${styled(() => import("./help.js"), PAGE_STYLES)}
           around=${nothing}
           pages=${available}
           onClose=${() => setHelp(false)}
@@ -108,7 +108,8 @@ function Overlays({ available, palette, setPalette, help, setHelp }) {
 }
 
 const Questions = () =>
-  question.value && html`<${Lazy} load=${() => import("./dialog.js")} around=${nothing} />`;
+  question.value &&
+  html`<${Lazy} load=${styled(() => import("./dialog.js"), PAGE_STYLES)} around=${nothing} />`;
 
 function Main({ current }) {
   return html`

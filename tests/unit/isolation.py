@@ -382,6 +382,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("PUT", "/api/v1/second-factor"): Case({"code": "000000"}, reach="user"),
     ("POST", "/api/v1/second-factor/recovery-codes"): Case(is_unaimed=True),
     ("DELETE", "/api/v1/second-factor"): Case(is_unaimed=True),
+    ("DELETE", "/api/v1/second-factor/totp"): Case(is_unaimed=True),
     ("DELETE", "/api/v1/second-factor/passkeys/{passkey_id}"): Case(reach="user"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
