@@ -4,6 +4,7 @@ import { begin } from "./core/people.js";
 import { route } from "./core/router.js";
 import { discover } from "./core/service.js";
 import { asking, enrolling, identity, visit } from "./core/session.js";
+import { styled } from "./core/styles.js";
 import { Toasts } from "./parts/feedback.js";
 import { Lazy } from "./parts/lazy.js";
 import { OutgoingBar } from "./parts/outgoing.js";
@@ -12,12 +13,14 @@ import { Shell } from "./parts/shell.js";
 const inMain = (content) => html`<main class="main page">${content}</main>`;
 
 /** The pages without navigation, as before somebody is signed in. */
-const ENTRANCES = {
-  invitation: () => import("./parts/invitation.js"),
-  reset: () => import("./parts/new-password.js"),
-  enrolment: () => import("./parts/enrolment.js"),
-  signin: () => import("./parts/signin.js"),
-};
+const ENTRANCES = Object.fromEntries(
+  Object.entries({
+    invitation: () => import("./parts/invitation.js"),
+    reset: () => import("./parts/new-password.js"),
+    enrolment: () => import("./parts/enrolment.js"),
+    signin: () => import("./parts/signin.js"),
+  }).map(([name, load]) => [name, styled(load, ["styles/people.css"])]),
+);
 
 /** Which of them is to be shown; empty where there is a session. */
 function entrance() {
@@ -37,7 +40,7 @@ function App() {
       name === "signin" && route.value.path[0] === "api"
         ? html`
           <main id="main" class="main" tabindex="-1">
-            <${Lazy} load=${() => import("./pages/api.js")} />
+            <${Lazy} load=${styled(() => import("./pages/api.js"), ["styles/pages.css"])} />
           </main>
         `
         : html`<${Lazy} key=${name} load=${ENTRANCES[name]} around=${inMain} />`

@@ -159,6 +159,7 @@ def refuse_conflicts(earlier: Mapping[str, str], parameters: Mapping[str, str]) 
         setting.name.upper(): text
         for setting in parameter_settings()
         if (text := together.get(parameter_of(setting.name)))
+        and (not is_secret(setting) or parameters.get(parameter_of(setting.name)))
     }
     try:
         load(environ)

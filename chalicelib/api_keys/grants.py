@@ -7,9 +7,10 @@ asks for them: :func:`used` tells them apart by the routes, so that nobody is of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from chalicelib.core.routes import DeclaredRoute
+if TYPE_CHECKING:  # the containers have no chalice
+    from chalicelib.core.routes import DeclaredRoute
 
 
 class Grant(NamedTuple):

@@ -18,7 +18,7 @@ COLUMNS: Final = (
     *("resource", "resource_id", "subaccount_id", "changes", "ip", "request_id"),
 )
 #: What makes a spreadsheet read a cell as a formula
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def line_view(line: AuditItem, labels: Mapping[str, str]) -> Json:

@@ -16,7 +16,6 @@ from chalicelib.core.http import AUTHENTICATED, Reply, Request, Routes, ok
 from chalicelib.core.scope import Scope
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.view import subaccount_view
-from chalicelib.users.roles import roles_with
 
 routes = Routes(__name__)
 
@@ -27,6 +26,8 @@ def list_grants(request: Request) -> Reply:
 
     Each says which roles of users have it.
     """
+    from chalicelib.users.roles import roles_with  # a cold start does without users
+
     of_subaccounts = request.query.get("role") == "subaccount"
     grants = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
     used = key_grants.used()

@@ -1,8 +1,12 @@
 """Identify a signed-in user by the session in the cookie of a request.
 
-Session, user and account are read in one request. A browser sends a cookie with forged requests,
-too, so whatever is no reading also needs the session's token in a header, which no other site can
-read or send.
+Session, user and account are read in one request, and always together: a session is judged by the
+user of the same moment, or a new session would be refused where a former state of its user is still
+in the cache. The cache answers requests that only read. A change is judged by what the tables hold,
+so that a session that has ended, or a role that was taken away, changes nothing any more.
+
+A browser sends a cookie with forged requests, too, so whatever is no reading also needs the
+session's token in a header, which no other site can read or send.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ def identify(request: Request, number: str | None, *, reads: bool) -> Caller | N
     if presented is None:
         return None
     owner_at = subaccount_at(number)
-    user, session, must_enrol, items = _read_session(presented, owner_at)
+    user, session, must_enrol, items = _read_session(presented, owner_at, reads=reads)
     token = request.headers.get(cookies.CSRF_HEADER, "")
     if not reads and not cookies.is_csrf_token(session.id, token):
         raise Forbidden(_NO_TOKEN)
@@ -54,7 +58,7 @@ def identify(request: Request, number: str | None, *, reads: bool) -> Caller | N
 
 
 def _read_session(
-    presented: Presented, owner_at: Key | None
+    presented: Presented, owner_at: Key | None, *, reads: bool
 ) -> tuple[User, Session, bool, Mapping[Key, Any]]:
     """Return the user and session of a cookie, and whether a second factor must come first.
 
@@ -64,15 +68,31 @@ def _read_session(
     account_at = accounts.key_of(presented.account_id)
     user_at = users.key_of(presented.user_id)
     session_at = sessions.key_of(presented.user_id, presented.session_id)
+    keys = [account_at, user_at, session_at]
     further = [owner_at] if owner_at else []
-    items = config_cache.read([account_at, user_at, session_at, *further])
-    if not {account_at, user_at, session_at} <= items.keys():
+    is_cached = reads and not config_cache.missing_keys(keys)
+    if is_cached and _pair(presented, config_cache.read(keys)):
+        items, news = config_cache.read([*keys, *further]), []
+    else:
+        items, news = config_cache.read(further, uncached=keys), keys
+    pair = _pair(presented, items)
+    if pair is None:
         raise Unauthorized(_SESSION_ENDED)
-    user = users.from_item(items[user_at])
-    session = sessions.from_item(items[session_at])
-    is_valid = session.is_valid(user, clock.now()) and user.status == user_model.ACTIVE
-    if not is_valid or user.account_id != presented.account_id:
-        raise Unauthorized(_SESSION_ENDED)
+    config_cache.learn(news, items)
+    user, session = pair
     needs_factor = items[account_at]["tfa_required"] or user.tfa_enabled
     must_enrol = needs_factor and not session.second_factor
     return user, session, must_enrol, items
+
+
+def _pair(presented: Presented, items: Mapping[Key, Any]) -> tuple[User, Session] | None:
+    """Return the user and the session of a cookie if both are valid."""
+    user_item = items.get(users.key_of(presented.user_id))
+    session_item = items.get(sessions.key_of(presented.user_id, presented.session_id))
+    if not user_item or not session_item:
+        return None
+    if not items.get(accounts.key_of(presented.account_id)):
+        return None
+    user, session = users.from_item(user_item), sessions.from_item(session_item)
+    is_valid = session.is_valid(user, clock.now()) and user.status == user_model.ACTIVE
+    return (user, session) if is_valid and user.account_id == presented.account_id else None

@@ -261,6 +261,17 @@ def must_enrol() -> Forbidden:
     )
 
 
+def code_required(methods: Iterable[str]) -> ApiError:
+    """Return the refusal of a password alone; ``methods`` are the second factors of the user."""
+    return ApiError(
+        403,
+        "Forbidden.",
+        code="2fa_required",
+        description="the user has a second factor: send its code, too",
+        extra={"methods": list(methods)},
+    )
+
+
 @contextmanager
 def bare_errors(*, coded_only: bool = False) -> Iterator[None]:
     """Make the errors of a view bare: a message that holds the description, and no code.

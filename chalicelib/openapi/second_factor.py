@@ -75,6 +75,7 @@ OPERATIONS: Final[Operations] = {
     ),
     f"PUT {_PATH}": Operation(_CODES, body=_CONFIRMATION, refusals=(409,)),
     f"DELETE {_PATH}": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_PATH}/totp": Operation(NO_CONTENT, refusals=(404, 409)),
     f"DELETE {_PATH}/passkeys/{{passkey_id}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/recovery-codes": Operation(_CODES, refusals=(409,)),
     f"POST {_PASSKEY_SIGN_IN}/options": Operation(results(record(options=_OPTIONS, state=_STATE))),

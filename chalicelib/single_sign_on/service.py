@@ -18,7 +18,7 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.identity_providers import IdentityProvider
 from chalicelib.core.request import Actor, Request
 from chalicelib.single_sign_on.model import NOT_INVITED, REFUSED, UNVERIFIED, SignInFailed
-from chalicelib.users import roles
+from chalicelib.users import invitations, roles
 from chalicelib.users.model import ACTIVE, DISABLED, INVITED, User, draw_id, draw_secret
 from chalicelib.users.sign_in import RESOURCE, author_of
 from chalicelib.users.store import users
@@ -75,6 +75,8 @@ def _join(
     if own_role is None:
         raise SignInFailed(NOT_INVITED, f"{provider.id}: the address has no user")
     _check_role(provider, role)
+    if users.count(provider.account) >= invitations.MOST_USERS:
+        raise SignInFailed(REFUSED, f"{provider.id}: the account has no room for another user")
     user = User(
         draw_id(),
         provider.account,

@@ -24,9 +24,16 @@ LOCAL_PART: Final = "verify"
 def send(*, to: str, subject: str, text: str) -> None:
     """Send one plain text message; it is stored and queued when this returns.
 
+    It may have texts of users, such as the name of a company: nothing in it is a template.
+
     Raises :class:`ServiceError` when it is refused.
     """
-    content = {"from": f"{LOCAL_PART}@{settings().system_domain}", "subject": subject, "text": text}
+    content = {
+        "from": f"{LOCAL_PART}@{settings().system_domain}",
+        # A header is one line
+        "subject": _literal(" ".join(subject.split())),
+        "text": _literal(text),
+    }
     _submit(to, ids.transmission_id(), content=content)
 
 
@@ -36,6 +43,11 @@ def send_message(to: str, message: bytes, transmission_id: str) -> None:
     Raises :class:`ServiceError` when it is refused.
     """
     _submit(to, transmission_id, raw=message)
+
+
+def _literal(text: str) -> str:
+    """Return a template that shows ``text``."""
+    return text.replace("{{", "{{opening_double_curly()}}")
 
 
 def _submit(to: str, transmission_id: str, **content: Any) -> None:

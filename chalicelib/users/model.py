@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chalicelib.api_keys.model import key_id
+from chalicelib.core import addresses
 from chalicelib.core.audit import Personal
 from chalicelib.users import roles
 
@@ -101,6 +102,11 @@ def draw_secret() -> str:
     while not (secret := secrets.token_urlsafe(32))[-1].isalnum():
         pass
     return secret
+
+
+def address_spelling(email: str) -> str:
+    """Return the one spelling under which a user is found by any spelling of its address."""
+    return addresses.spelling(email) if addresses.is_address(email) else email.lower()
 
 
 def digest(secret: str) -> str:

@@ -77,7 +77,7 @@ def common_passwords() -> frozenset[str]:
 def _fault(password: str, email: str, company_name: str) -> str:
     """Return what is wrong with a new password, or ``""``."""
     size = len(password.encode("utf-8", "surrogatepass"))
-    if len(password) < SHORTEST or size > LONGEST:
+    if len(unicodedata.normalize("NFC", password)) < SHORTEST or size > LONGEST:
         return f"the password must have at least {SHORTEST} characters and at most {LONGEST} bytes"
     if password.lower() in common_passwords():
         return "the password is one of the most common ones: choose another"

@@ -91,7 +91,8 @@ def apply_change(caller: Caller, body: Any, user: User) -> User:
     if after == replace(user, name=after.name):
         return after
     check_holds(caller, after.all_grants())
-    return replace(after, stamp=draw_secret())
+    reset = user.reset if status == user.status else None
+    return replace(after, reset=reset, stamp=draw_secret())
 
 
 def check_may_change(caller: Caller, user: User) -> None:

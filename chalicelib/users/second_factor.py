@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.model import Account
+from chalicelib.core import audit
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
@@ -61,7 +62,7 @@ def begin_totp(user: User, session: Session, account: Account) -> dict[str, Any]
     _check_shown(user, session)
     secret = totp.draw_secret()
     pending = totp.seal(secret, user.id)
-    _change(user.id, lambda present: replace(present, totp_pending=pending), silent=True)
+    _change(session, lambda present: replace(present, totp_pending=pending), silent=True)
     uri = totp.uri(secret, issuer=account.company_name or ISSUER, label=user.email)
     return {"secret": totp.base32(secret), "uri": uri, "qr": qr_code.draw(uri)}
 
@@ -90,7 +91,7 @@ def confirm_totp(user: User, session: Session, code: str) -> list[str]:
             raise wrong_code()
         return replace(present, totp=present.totp_pending, totp_pending=b"", totp_step=step)
 
-    return _add(user, session, confirm)
+    return _add(session, confirm)
 
 
 def add_passkey(
@@ -115,17 +116,20 @@ def add_passkey(
             raise passkeys.too_many()
         return replace(present, passkeys=(*present.passkeys, passkey))
 
-    return _add(user, session, add)
+    return _add(session, add)
 
 
 def show_code(user: User, session: Session, code: str) -> None:
     """Show the factor that the user has in a session that began without, by single sign-on.
 
-    Raises 400 for a wrong code.
+    Either is in the audit log, as a sign-in is. Raises 400 for a wrong code.
     """
+    author = audit.author()
     if not use_code(user, code):
+        if author:
+            audit.note(user.id, of=author, outcome=audit.REFUSED)
         raise wrong_code()
-    sessions.show_second_factor(session, user.stamp)
+    sessions.show_second_factor(session, audit.line(user.id, None, {"second_factor": True}))
 
 
 def renew_recovery_codes(user: User, session: Session) -> list[str]:
@@ -138,7 +142,7 @@ def renew_recovery_codes(user: User, session: Session) -> list[str]:
             raise conflict("the user has no second factor")
         return replace(present, recovery=_digests(present, codes))
 
-    _change(user.id, renew)
+    _change(session, renew)
     return codes
 
 
@@ -146,25 +150,31 @@ def remove_all(user: User, session: Session, account: Account) -> None:
     """Remove all factors and recovery codes; raises 409 while the account asks for a factor."""
     _check_shown(user, session)
     _check_optional(account)
-    after = _change(user.id, without_factors)
+    after = _change(session, without_factors)
     sessions.restamp(session, after.stamp, second_factor=False)
+
+
+def remove_totp(user: User, session: Session, account: Account) -> None:
+    """Remove the authenticator; raises 409 for the last factor while the account asks for one."""
+
+    def remove(present: User) -> User:
+        if not present.totp:
+            raise NotFound
+        return replace(present, totp=b"", totp_step=0, totp_pending=b"")
+
+    _remove(user, session, account, remove)
 
 
 def remove_passkey(user: User, session: Session, account: Account, passkey_id: str) -> None:
     """Remove a passkey; raises 409 for the last factor while the account asks for one."""
-    _check_shown(user, session)
 
     def remove(present: User) -> User:
         rest = tuple(each for each in present.passkeys if each.id != passkey_id)
         if len(rest) == len(present.passkeys):
             raise NotFound
-        if rest or present.totp:
-            return replace(present, passkeys=rest, stamp=draw_secret())
-        _check_optional(account)
-        return without_factors(present)
+        return replace(present, passkeys=rest)
 
-    after = _change(user.id, remove)
-    sessions.restamp(session, after.stamp, second_factor=after.tfa_enabled)
+    _remove(user, session, account, remove)
 
 
 def without_factors(user: User) -> User:
@@ -190,7 +200,7 @@ def wrong_code() -> ApiError:
     return bad_request("the code is wrong", param="code")
 
 
-def _add(user: User, session: Session, add: Callable[[User], User]) -> list[str]:
+def _add(session: Session, add: Callable[[User], User]) -> list[str]:
     """Give the user a factor, and with the first one recovery codes; return these."""
     codes: list[str] = []
 
@@ -199,13 +209,35 @@ def _add(user: User, session: Session, add: Callable[[User], User]) -> list[str]
         after = add(present)
         return replace(after, recovery=_digests(present, codes)) if codes else after
 
-    after = _change(user.id, with_codes)
-    sessions.show_second_factor(session, after.stamp)
+    _change(session, with_codes)
+    sessions.show_second_factor(session)
     return codes
 
 
-def _change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) -> User:
-    after = users.change(user_id, edit, silent=silent)
+def _remove(user: User, session: Session, account: Account, remove: Callable[[User], User]) -> None:
+    """Remove one factor, with the last one the recovery codes; the other sessions end."""
+    _check_shown(user, session)
+
+    def with_codes(present: User) -> User:
+        after = remove(present)
+        if after.tfa_enabled:
+            return replace(after, stamp=draw_secret())
+        _check_optional(account)
+        return without_factors(after)
+
+    after = _change(session, with_codes)
+    sessions.restamp(session, after.stamp, second_factor=after.tfa_enabled)
+
+
+def _change(session: Session, edit: Callable[[User], User], *, silent: bool = False) -> User:
+    """Change the user of a session, unless it has ended, or the user got a factor, meanwhile."""
+
+    def edit_own(present: User) -> User:
+        sessions.check_stamp(session, present)
+        _check_shown(present, session)
+        return edit(present)
+
+    after = users.change(session.user_id, edit_own, silent=silent)
     if after is None:
         raise Unauthorized
     return after

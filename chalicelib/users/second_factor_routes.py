@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.store import accounts
@@ -76,10 +77,13 @@ def confirm_second_factor(request: Request) -> Reply:
     code = params.text("code", most=MOST_CODE, required=True) or ""
     params.check()
     if second_factor.must_show(user, session):
-        attempt = throttle.begin(request.source_ip, user.email, devices.device_of(request, user))
+        device = devices.device_of(request, user)
+        attempt = throttle.begin(request.source_ip, user.email, device)
+        guess = throttle.begin_code(user.id, device, attempt)
         second_factor.show_code(user, session, code)
+        throttle.succeed(guess)
         throttle.succeed(attempt)
-        return ok({"recovery_codes": []})
+        return replace(ok({"recovery_codes": []}), cookies=[devices.set_cookie(request, user)])
     return ok({"recovery_codes": second_factor.confirm_totp(user, session, code)})
 
 
@@ -88,6 +92,14 @@ def remove_second_factor(request: Request) -> Reply:
     """Remove all factors of the signed-in user; its other sessions end."""
     user, session = _signed_in(request)
     second_factor.remove_all(user, session, accounts.get_cached(user.account_id))
+    return empty(204)
+
+
+@routes.delete("/api/v1/second-factor/totp", grant=PERSON)
+def remove_totp(request: Request) -> Reply:
+    """Remove the authenticator of the signed-in user; its other sessions end."""
+    user, session = _signed_in(request)
+    second_factor.remove_totp(user, session, accounts.get_cached(user.account_id))
     return empty(204)
 
 

@@ -13,6 +13,7 @@ from chalicelib.users import cookies, devices, passwords, throttle
 from chalicelib.users.model import User, draw_secret
 from chalicelib.users.request import MOST_NAME
 from chalicelib.users.store import sessions, users
+from chalicelib.users.store.sessions import Session
 from chalicelib.users.view import own_view, session_view
 
 routes = Routes(__name__)
@@ -43,9 +44,12 @@ def change_me(request: Request) -> Reply:
     params.check()
     if needs_old:
         _check_old_password(request, user, old or "")
-    changed = _change(user, name, password)
+    session = sessions.get(user.id, request.user.session_id)
+    if session is None:
+        raise Unauthorized
+    changed = _change(user, session, name, password)
     if password is not None:
-        _keep_session(request, changed)
+        sessions.restamp(session, changed.stamp, second_factor=session.second_factor)
     return ok(own_view(changed, accounts.get_cached(user.account_id), request.user))
 
 
@@ -90,25 +94,20 @@ def _check_old_password(request: Request, user: User, old_password: str) -> None
     throttle.succeed(attempt)
 
 
-def _change(user: User, name: str | None, password: str | None) -> User:
+def _change(user: User, session: Session, name: str | None, password: str | None) -> User:
     password_hash = None if password is None else passwords.hash_of(password)
 
     def edit(present: User) -> User:
+        sessions.check_stamp(session, present)
         after = present if name is None else replace(present, name=name)
         if password_hash is None:
             return after
         if present.password != user.password:  # another request was first
             raise Forbidden("the password was changed meanwhile")
-        return replace(after, password=password_hash, stamp=draw_secret())
+        # A link that was mailed before may be in the hands that the new password is against
+        return replace(after, password=password_hash, reset=None, stamp=draw_secret())
 
     changed = users.change(user.id, edit)
     if changed is None:
         raise Unauthorized
     return changed
-
-
-def _keep_session(request: Request, user: User) -> None:
-    """Let the session of the request outlive the new stamp of its user."""
-    session = sessions.get(user.id, request.user.session_id)
-    if session is not None:
-        sessions.restamp(session, user.stamp, second_factor=session.second_factor)

@@ -11,7 +11,7 @@ from typing import Final
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import audit, clock
-from chalicelib.core.errors import ApiError, Unauthorized, must_enrol
+from chalicelib.core.errors import ApiError, Unauthorized, code_required, must_enrol
 from chalicelib.core.reply import Reply, ok
 from chalicelib.core.request import Actor, Request
 from chalicelib.core.scope import SYSTEM_ACCOUNT
@@ -31,16 +31,19 @@ def with_password(request: Request, email: str, password: str, code: str | None)
     429 while guessing is delayed.
     """
     user = users.by_address(email)
-    attempt = throttle.begin(request.source_ip, email, devices.device_of(request, user))
+    device = devices.device_of(request, user)
+    attempt = throttle.begin(request.source_ip, email, device)
     if not _knows_password(user, password):
         raise _refused(request, user)
     assert user is not None
-    if user.tfa_enabled and code is None:
-        throttle.succeed(attempt)
-        raise _code_required(user)
-    if user.tfa_enabled and not use_code(user, code or ""):
-        raise _refused(request, user)
+    if user.tfa_enabled and code is not None:
+        guess = throttle.begin_code(user.id, device, attempt)
+        if not use_code(user, code):
+            raise _refused(request, user)
+        throttle.succeed(guess)
     throttle.succeed(attempt)
+    if user.tfa_enabled and code is None:
+        raise _code_required(user)
     if passwords.is_outdated(user.password):
         _hash_anew(user, password)
     return begin_session(request, user, method=PASSWORD, second_factor=user.tfa_enabled)
@@ -57,10 +60,10 @@ def begin_session(
     else. ``path`` is for the audit log, where the path of the request holds a secret.
 
     The secret is always a new one, and the session of a cookie that came with the request ends.
-    Raises 401 if the user was disabled or removed meanwhile.
+    Raises 401 if the user was disabled or removed meanwhile, or has a new password or role.
     """
     end_presented(request)
-    signed_in = users.mark_sign_in(user.id, clock.now())
+    signed_in = users.mark_sign_in(user, clock.now())
     if signed_in is None or signed_in.status != ACTIVE:
         raise wrong_pair()
     secret, session_id = sessions.begin(
@@ -77,13 +80,15 @@ def begin_session(
         ),
     )
     results = {"csrf_token": cookies.csrf_token(session_id)}
-    set_cookies = [cookies.set_cookie(signed_in, secret), devices.set_cookie(request, signed_in)]
+    set_cookies = [cookies.set_cookie(signed_in, secret)]
     needs_factor = signed_in.tfa_enabled or accounts.get_cached(user.account_id).tfa_required
     if needs_factor and not second_factor:
+        # No device yet: each has guesses of its own, also of the factor that is still to be shown
         refusal = must_enrol()
         body = refusal.body() | {"results": results}
         return Reply(refusal.status, body, refusal.headers, set_cookies)
     reply = ok(results)
+    set_cookies.append(devices.set_cookie(request, signed_in))
     return Reply(reply.status, reply.body, reply.headers, set_cookies)
 
 
@@ -142,13 +147,7 @@ def _refused(request: Request, user: User | None) -> Unauthorized:
 
 def _code_required(user: User) -> ApiError:
     methods = {"totp": bool(user.totp), "passkey": bool(user.passkeys)}
-    return ApiError(
-        403,
-        "Forbidden.",
-        code="2fa_required",
-        description="the user has a second factor: send its code, too",
-        extra={"methods": [name for name, has_one in methods.items() if has_one]},
-    )
+    return code_required([name for name, has_one in methods.items() if has_one])
 
 
 def _hash_anew(user: User, password: str) -> None:

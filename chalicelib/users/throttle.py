@@ -5,7 +5,11 @@
   runs, attempts get 429 and are neither checked nor counted.
 - A browser in which the user has signed in before has failures of its own (``devices``): nobody
   else can delay it.
-- The first attempt of a network without a failure in the last hour passes the delay of the address.
+- The first attempt of a site without a failure in the last hour passes the delay of the address. A
+  site is the network, or 48 bits of IPv6: who has these has 65,536 networks.
+- Codes of a second factor are counted by user in addition, and no site passes their delay: they are
+  so few that many sites could try them all. Whoever tries codes knows the password: a new one, by a
+  mailed link, ends the delay.
 - Counts fall with time. They are stored, so that they hold for all processes: an attempt costs one
   request to read and one to write, and one more if it succeeds.
 
@@ -20,9 +24,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.client_networks import network_of
+from chalicelib.core.client_networks import network_of, site_of
 from chalicelib.core.dynamo import WriteConflict
 from chalicelib.core.errors import TooManyRequests
+from chalicelib.users.model import address_spelling
 from chalicelib.users.store import attempts
 from chalicelib.users.store.attempts import Failures
 
@@ -44,6 +49,9 @@ class _Limit(NamedTuple):
 _NETWORK = _Limit("network", 5, 900.0)
 _ADDRESS = _Limit("address", 5, 60.0)
 _DEVICE = _Limit("device", 5, 60.0)
+_CODE = _Limit("code", 5, 60.0)
+#: Only tells which sites had no failure
+_SITE = _Limit("site", 10**9, 900.0)
 _RESETS = _Limit("resets", 5, 900.0)
 
 
@@ -63,8 +71,26 @@ def begin(source_ip: str, email: str, device: str) -> Attempt:
     if device:
         return _begin({attempts.name_of(_DEVICE.kind, device): _DEVICE}, passable="")
     network = attempts.name_of(_NETWORK.kind, network_of(source_ip))
-    address = attempts.name_of(_ADDRESS.kind, email)
-    return _begin({network: _NETWORK, address: _ADDRESS}, passable=address)
+    site = attempts.name_of(_SITE.kind, site_of(source_ip))
+    # All spellings that name one user count together
+    address = attempts.name_of(_ADDRESS.kind, address_spelling(email))
+    limits = {site: _SITE, network: _NETWORK, address: _ADDRESS}
+    return _begin(limits, passable=address)
+
+
+def begin_code(user_id: str, device: str, attempt: Attempt) -> Attempt:
+    """Count a code of a second factor; raises 429 while a delay runs.
+
+    ``attempt`` is what :func:`begin` returned, which is taken back then. Codes of a known
+    ``device`` were counted for it already.
+    """
+    if device:
+        return Attempt({}, {})
+    try:
+        return _begin({attempts.name_of(_CODE.kind, user_id): _CODE}, passable="")
+    except TooManyRequests:
+        succeed(attempt)
+        raise
 
 
 def count_reset(source_ip: str) -> None:
@@ -74,6 +100,8 @@ def count_reset(source_ip: str) -> None:
 
 def succeed(attempt: Attempt) -> None:
     """Take an attempt back that was right; if others came between, it goes on counting."""
+    if not attempt.after:
+        return
     before = {
         name: Failures(each.level, each.at, each.until) for name, each in attempt.before.items()
     }

@@ -164,7 +164,8 @@ function follow({ status, code }, authorization) {
     expire("The API key is not valid any more. Sign in again.");
   if (!person.value || authorization) return;
   if (status === 401) expire("Your session has ended. Sign in again.");
-  if (code === "2fa_setup_required") enrolling.value = true;
+  // The second is of a change of factors in a session that has shown none of them
+  if (code === "2fa_setup_required" || code === "2fa_required") enrolling.value = true;
 }
 
 /**

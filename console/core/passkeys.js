@@ -1,7 +1,7 @@
 // Passkeys (WebAuthn): what the service asks for and gets is JSON, in which bytes are base64url
 // (WebAuthn Level 3, 5.1.8 to 5.1.10). Browsers that do not read it themselves get it read here.
 import { post } from "./api.js";
-import { signInBy } from "./people.js";
+import { signInBy } from "./entering.js";
 
 /** Whether this browser has passkeys; only pages that came under TLS or from this machine do. */
 export const hasPasskeys = () => Boolean(globalThis.PublicKeyCredential && navigator.credentials);

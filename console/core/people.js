@@ -4,14 +4,12 @@ import { effect, untracked } from "../vendor/preact.js";
 import { get, post } from "./api.js";
 import {
   asking,
-  beginKey,
   beginPerson,
   csrfToken,
   enrolling,
   expire,
   forget,
   key,
-  notice,
   person,
   visit,
 } from "./session.js";
@@ -50,7 +48,7 @@ async function resumeEnrolling() {
 }
 
 /** A session that may only set up a second factor: `token` is for its changes. */
-function beginEnrolling(token) {
+export function beginEnrolling(token) {
   key.value = "";
   csrfToken.value = token;
   enrolling.value = true;
@@ -62,26 +60,6 @@ export async function enter() {
   visit.value = null;
   await findPerson();
   CHANGED.postMessage("");
-}
-
-/**
- * Make a request that signs in. Returns "" if it did, "second factor" with the ways to show one if
- * that is missing; raises ApiError.
- * @param {() => Promise<any>} ask
- * @returns {Promise<{methods: string[]} | null>}
- */
-export async function signInBy(ask) {
-  try {
-    await ask();
-  } catch (error) {
-    if (error.code === "2fa_required") return { methods: error.body?.methods ?? ["totp"] };
-    if (error.code !== "2fa_setup_required") throw error;
-    visit.value = null;
-    beginEnrolling(error.body.results.csrf_token);
-    return null;
-  }
-  await enter();
-  return null;
 }
 
 /** Sign out. A key's view ends with it, and a person who is signed in beside it is shown again. */
@@ -105,29 +83,12 @@ CHANGED.onmessage = () => {
   if (!key.value && !visit.value) findPerson();
 };
 
-/** Exchange the key of `#local=KEY` for a session; where that is not offered, view with the key. */
+/** Exchange the key of a local link for a session. */
 async function enterLocally(text) {
-  isExchanging = true;
-  try {
-    await post("local/sign-in", undefined, {
-      headers: { Authorization: text },
-      credentials: "same-origin",
-    });
-    await enter();
-  } catch {
-    beginKey(text);
-    asking.value = false;
-  }
+  const entering = await import("./entering.js");
+  await entering.enterLocally(text);
   isExchanging = false;
 }
-
-const FAILURES = {
-  refused: "The provider did not sign you in, or you cancelled it.",
-  not_invited: "Nobody has invited this address yet. Ask an administrator of the account.",
-  unverified: "The provider has not verified your address. Verify it there, then sign in again.",
-  expired: "Signing in took too long. Start again.",
-  failed: "Signing in with the provider failed. Try again, or sign in another way.",
-};
 
 /** Follow a link that needs no page of its own. */
 effect(() => {
@@ -135,10 +96,11 @@ effect(() => {
   if (kind === "local") {
     asking.value = true;
     visit.value = null;
+    isExchanging = true;
     untracked(() => enterLocally(value));
   } else if (kind === "sign-in-failed") {
     visit.value = null;
-    notice.value = FAILURES[value] ?? FAILURES.failed;
+    import("./entering.js").then((entering) => entering.explainFailure(value));
   }
 });
 

@@ -5,12 +5,13 @@ import { rowsOf, textOf, typeOf } from "../core/description.js";
 import { exampleOf, isLanguage, LANGUAGES } from "../core/examples.js";
 import { route, setQuery } from "../core/router.js";
 import { identity, subaccount } from "../core/session.js";
-import { Badge, Button, TabPanel, Tabs, TextField } from "../parts/controls.js";
+import { Badge, Button, TextField } from "../parts/controls.js";
 import { Code, Json } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { CodeEditor } from "../parts/editor.js";
 import { ErrorBox } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
 
 const SUBACCOUNT = "X-SVC-SUBACCOUNT";
 const isFilled = ([, value]) => value !== "";

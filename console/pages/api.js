@@ -6,10 +6,11 @@ import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { local } from "../core/service.js";
 import { identity, subaccount } from "../core/session.js";
-import { Button, SearchField } from "../parts/controls.js";
+import { Button } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { useNarrow } from "../parts/list.js";
 import { PageHead } from "../parts/page.js";
+import { SearchField } from "../parts/search-field.js";
 import { Operation } from "./api-operation.js";
 
 /** The descriptions of the API and, of a local service, of what only that has. */

@@ -6,11 +6,12 @@ import { number, plural } from "../core/format.js";
 import { FIELDS, toRow } from "../core/recipients.js";
 import { useResource } from "../core/resource.js";
 import { go, route } from "../core/router.js";
-import { Badge, Button, Copyable, IconButton, SearchField } from "../parts/controls.js";
+import { Badge, Button, Copyable, IconButton } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded } from "../parts/feedback.js";
 import { LastChanged } from "../parts/last-changed.js";
+import { SearchField } from "../parts/search-field.js";
 import { ListForm } from "./audience-list-form.js";
 import { PATH } from "./audience-lists.js";
 

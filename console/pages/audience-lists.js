@@ -4,10 +4,11 @@ import { get } from "../core/api.js";
 import { number, plural } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
-import { Button, SearchField } from "../parts/controls.js";
+import { Button } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { List } from "../parts/list.js";
+import { SearchField } from "../parts/search-field.js";
 import { ListForm } from "./audience-list-form.js";
 
 export const PATH = "api/v1/recipient-lists";

@@ -10,7 +10,8 @@ import {
 } from "../core/audit.js";
 import { useSettled } from "../core/resource.js";
 import { setQuery } from "../core/router.js";
-import { Icon, SearchField, SelectField, TextField } from "../parts/controls.js";
+import { Icon, SelectField, TextField } from "../parts/controls.js";
+import { SearchField } from "../parts/search-field.js";
 
 const NAMES = ["days", "actor", "resource", "resource_id", "outcome"];
 

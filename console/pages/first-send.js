@@ -6,9 +6,10 @@ import { exampleOf, LANGUAGES } from "../core/examples.js";
 import { href } from "../core/router.js";
 import { local, may, outgoing } from "../core/service.js";
 import { key, subaccount } from "../core/session.js";
-import { Button, TabPanel, Tabs } from "../parts/controls.js";
+import { Button } from "../parts/controls.js";
 import { Code } from "../parts/code.js";
 import { Card } from "../parts/page.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
 import { Behaviours } from "./behaviours.js";
 
 const MESSAGE = {

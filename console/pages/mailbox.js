@@ -7,11 +7,12 @@ import { useLive } from "../core/live.js";
 import { useMore, useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may, outgoing, shownSubaccount, subaccountName } from "../core/service.js";
-import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
+import { Button, Icon, IconButton, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
 import { List } from "../parts/list.js";
+import { SearchField } from "../parts/search-field.js";
 import { MessageView } from "./mailbox-message.js";
 import { SearchHelp } from "./mailbox-search.js";
 

@@ -9,10 +9,11 @@ import { DIVISIBLE, divide, GROUPS, PLACEMENTS, REASONS, reportOf } from "../cor
 import { useResource } from "../core/resource.js";
 import { route, setQuery } from "../core/router.js";
 import { shownSubaccount } from "../core/service.js";
-import { Button, CheckField, Icon, TabPanel, Tabs } from "../parts/controls.js";
+import { Button, CheckField, Icon } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
 
 const PLACED = Object.entries(PLACEMENTS).map(([metric, name]) => [name, metric]);
 const DOMAIN = ["Recipient domain", "domain", "domains"];

@@ -1,42 +1,31 @@
-// The API keys that end within a week, for the overview of those who may list keys.
+// Whether API keys end within a week, for the overview of those who may list keys.
 import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
-import { API_KEYS, listOf } from "../core/api-keys.js";
 import { useResource } from "../core/resource.js";
-import { href } from "../core/router.js";
-import { Badge, Button, Time } from "../parts/controls.js";
-import { Card } from "../parts/page.js";
+import { may } from "../core/service.js";
+import { Lazy } from "../parts/lazy.js";
 
-const MOST = 5;
+const WEEK = 7 * 86400000;
 
 /** Nothing where no key ends so soon, and while that is not known. */
-export default function EndingKeys() {
-  const { query, fits } = listOf("", "ending");
-  const resource = useResource((signal) => get(API_KEYS, query, { signal }));
-  const keys = (resource.data?.results ?? []).filter(fits);
-  if (!keys.length) return null;
-  const all = href(["settings", "keys"], { show: "ending" });
-  return html`
-    <${Card}
-      title="API keys that end soon"
-      flush
-      actions=${html`<${Button} kind="ghost small" href=${all}>Show all<//>`}
-    >
-      <ul class="items">
-        ${keys.slice(0, MOST).map(
-          (each) => html`
-            <li key=${each.id}>
-              <div class="grow">
-                <div class="clip strong">${each.label}</div>
-                <div>Give it another end, or programs that use it another key.</div>
-              </div>
-              <${Badge} tone="warn" icon="alert-triangle">
-                Ends <${Time} at=${each.expires_at} />
-              <//>
-            </li>
-          `,
-        )}
-      </ul>
-    <//>
-  `;
+export function EndingKeys() {
+  const resource = useResource((signal) =>
+    may("api_keys/manage")
+      ? get("api/v1/api-keys", { expires_before: inAWeek() }, { signal })
+      : { results: [] },
+  );
+  const keys = resource.data?.results.filter(isAhead) ?? [];
+  return (
+    keys.length > 0 &&
+    html`
+      <${Lazy}
+        load=${() => import("./overview-ending-card.js")}
+        around=${() => null}
+        keys=${keys}
+      />
+    `
+  );
 }
+
+const inAWeek = () => new Date(Date.now() + WEEK).toISOString();
+const isAhead = (key) => Date.parse(key.expires_at) > Date.now();

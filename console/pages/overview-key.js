@@ -10,7 +10,7 @@ import { Button } from "../parts/controls.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { Card, PageHead } from "../parts/page.js";
 import FirstSend from "./first-send.js";
-import EndingKeys from "./overview-ending.js";
+import { EndingKeys } from "./overview-ending.js";
 import { mayOpen, PAGES, SENDING } from "./registry.js";
 
 const WORDS = {
@@ -36,7 +36,7 @@ export default function KeyOverview() {
         }
       />
       <${Card} title="${who()} may" flush><${Abilities} /><//>
-      ${may("api_keys/manage") && html`<${EndingKeys} />`}
+      <${EndingKeys} />
       ${may(SENDING) && html`<${FirstSend} title="How to send" />`}
     </div>
   `;

@@ -8,12 +8,14 @@ import { useLive } from "../core/live.js";
 import { useResource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { may, ofSubaccount } from "../core/service.js";
+import { styled } from "../core/styles.js";
 import { Badge, Button, Icon, Time } from "../parts/controls.js";
 import { Empty, ErrorBox, Loaded, Skeleton, SkeletonRows } from "../parts/feedback.js";
 import { Lazy } from "../parts/lazy.js";
 import { pageHref } from "../parts/links.js";
 import { Card, PageHead, Tiles } from "../parts/page.js";
 import { Plot } from "../parts/plot.js";
+import { EndingKeys } from "./overview-ending.js";
 import { SENDING } from "./registry.js";
 
 /**
@@ -70,7 +72,7 @@ export default function Overview() {
     ? html`<${LastDay} />`
     : html`
       <${Lazy}
-        load=${() => import("./overview-key.js")}
+        load=${styled(() => import("./overview-key.js"), ["styles/pages.css"])}
         around=${(content) => html`<div class="page"><h1>Overview</h1>${content}</div>`}
       />
     `;
@@ -113,8 +115,8 @@ function LastDay() {
       ${
         empty
           ? html`
-            <${Lazy} load=${() => import("./first-send.js")} waits />
-            <${Ending} />
+            <${Lazy} load=${styled(() => import("./first-send.js"), ["styles/pages.css"])} waits />
+            <${EndingKeys} />
           `
           : html`
             ${may("metrics/view") && html`<${Figures} resource=${figures} />`}
@@ -123,7 +125,7 @@ function LastDay() {
               <div class="stack">
                 ${may("sending_domains/view") && html`<${Domains} />`}
                 ${may("webhooks/view") && html`<${Webhooks} />`}
-                <${Ending} />
+                <${EndingKeys} />
               </div>
             </div>
           `
@@ -131,10 +133,6 @@ function LastDay() {
     </div>
   `;
 }
-
-const Ending = () =>
-  may("api_keys/manage") &&
-  html`<${Lazy} load=${() => import("./overview-ending.js")} around=${() => null} />`;
 
 function Figures({ resource }) {
   const { data, error, reload } = resource;

@@ -31,7 +31,7 @@ export function Factors() {
       <${Loaded} resource=${resource}>
         ${({ results }) => html`
           <ul class="items" aria-label="Second factors">
-            <${Authenticator} on=${results.totp} setDialog=${setDialog} />
+            <${Authenticator} on=${results.totp} setDialog=${setDialog} reload=${reload} />
             ${results.passkeys.map(
               (each) => html`<${Passkey} key=${each.id} row=${each} reload=${reload} />`,
             )}
@@ -104,7 +104,17 @@ function TurnOff({ reload }) {
   `;
 }
 
-function Authenticator({ on, setDialog }) {
+function Authenticator({ on, setDialog, reload }) {
+  const destroy = async () => {
+    if (
+      await confirm({
+        title: "Remove the authenticator app?",
+        text: "Its codes count no more. Delete the entry in the app, too.",
+        action: "Remove",
+      })
+    )
+      await attempt(() => remove(`${PATH}/totp`, undefined, OWN).then(reload), "Removed");
+  };
   return html`
     <li class="wraps">
       <div class="grow">
@@ -115,6 +125,14 @@ function Authenticator({ on, setDialog }) {
         ${on ? "Use another app" : "Set up"}
         <span class="visually-hidden"> the authenticator app</span>
       <//>
+      ${
+        on &&
+        html`
+          <${Button} kind="small danger" icon="trash-2" onClick=${destroy}>
+            Remove<span class="visually-hidden"> the authenticator app</span>
+          <//>
+        `
+      }
     </li>
   `;
 }

@@ -2,7 +2,7 @@
 // component; it is loaded when it is first opened. PAGES: `id` is the first part of the address,
 // `key` the letter after `g`, `grant` what is needed for it (one of several is enough), `local`
 // that only a local service has it, `person` that it is for people and not for keys, `hidden` that
-// the navigation leaves it out.
+// the navigation leaves it out, `styles` which style sheets it needs instead of those of all pages.
 import { local, may } from "../core/service.js";
 import { person } from "../core/session.js";
 
@@ -14,6 +14,7 @@ export const PAGES = [
     key: "o",
     group: "",
     load: () => import("./overview.js"),
+    styles: [],
   },
   {
     id: "mailbox",
@@ -146,6 +147,7 @@ export const PAGES = [
     person: true,
     hidden: true,
     load: () => import("./profile.js"),
+    styles: ["styles/pages.css", "styles/people.css"],
   },
 ];
 

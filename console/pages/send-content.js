@@ -3,9 +3,10 @@ import { html } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { useResource } from "../core/resource.js";
 import { setQuery } from "../core/router.js";
-import { CheckField, Segments, SelectField, TextField } from "../parts/controls.js";
+import { CheckField, SelectField, TextField } from "../parts/controls.js";
 import { Loaded, Notice } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { Segments } from "../parts/tabs.js";
 import { kindOf, kinds } from "./send-body.js";
 import { FilesField } from "./send-files.js";
 

@@ -1,10 +1,10 @@
 // Who gets it: recipients typed or from CSV, or a recipient list.
 import { html } from "../vendor/preact.js";
 import { setQuery } from "../core/router.js";
-import { Segments } from "../parts/controls.js";
 import { RecipientsField } from "../parts/csv.js";
 import { Notice } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { Segments } from "../parts/tabs.js";
 import { isToList, mayUseLists, takesMany } from "./send-body.js";
 import { Choice } from "./send-content.js";
 

@@ -7,11 +7,12 @@ import { useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
 import { PARTS, SOURCE } from "../core/templates.js";
-import { Badge, Tabs, TabPanel } from "../parts/controls.js";
+import { Badge } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Loaded, Notice } from "../parts/feedback.js";
 import { MailStage, PreviewFrame } from "../parts/mail-stage.js";
 import { Card } from "../parts/page.js";
+import { Tabs, TabPanel } from "../parts/tabs.js";
 
 export function SentContent({ id }) {
   const path = `api/v1/transmissions/${encodeURIComponent(id)}/content`;

@@ -5,11 +5,12 @@ import { get, post, put } from "../core/api.js";
 import { exactTime, number, plural } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { may, shownSubaccount, subaccountName } from "../core/service.js";
-import { Badge, Button, CheckField, Segments, TextField } from "../parts/controls.js";
+import { Badge, Button, CheckField, TextField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded, Notice } from "../parts/feedback.js";
 import { Card } from "../parts/page.js";
+import { Segments } from "../parts/tabs.js";
 
 const CONFIG = "api/v1/inline-seeds/config";
 const OPTIONS = "api/v1/inline-seeds/options";

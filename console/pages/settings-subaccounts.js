@@ -5,20 +5,13 @@ import { useResource } from "../core/resource.js";
 import { route, setQuery } from "../core/router.js";
 import { may, reloadSubaccounts } from "../core/service.js";
 import { subaccount } from "../core/session.js";
-import {
-  Badge,
-  Button,
-  CheckField,
-  Copyable,
-  SearchField,
-  SelectField,
-  TextField,
-} from "../parts/controls.js";
+import { Badge, Button, CheckField, Copyable, SelectField, TextField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded } from "../parts/feedback.js";
 import { LastChanged } from "../parts/last-changed.js";
 import { Card } from "../parts/page.js";
+import { SearchField } from "../parts/search-field.js";
 import {
   AddressesField,
   addressesOf,

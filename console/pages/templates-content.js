@@ -3,10 +3,11 @@ import { html, useEffect } from "../vendor/preact.js";
 import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
 import { partsOf, sender, withSender } from "../core/templates.js";
-import { SelectField, TabPanel, Tabs, TextField } from "../parts/controls.js";
+import { SelectField, TextField } from "../parts/controls.js";
 import { confirm } from "../parts/dialog.js";
 import { CodeEditor } from "../parts/editor.js";
 import { Card } from "../parts/page.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
 
 const OPTIONS = [
   ["open_tracking", "Open tracking"],

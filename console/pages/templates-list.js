@@ -7,20 +7,14 @@ import { go, href, route, setQuery } from "../core/router.js";
 import { may } from "../core/service.js";
 import { freeId } from "../core/slug.js";
 import { TEMPLATES } from "../core/templates.js";
-import {
-  Badge,
-  Button,
-  Copyable,
-  SearchField,
-  Segments,
-  TextField,
-  Time,
-} from "../parts/controls.js";
+import { Badge, Button, Copyable, TextField, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Loaded } from "../parts/feedback.js";
 import { IdField } from "../parts/id-field.js";
 import { Card } from "../parts/page.js";
+import { SearchField } from "../parts/search-field.js";
+import { Segments } from "../parts/tabs.js";
 import { Section } from "./templates-section.js";
 
 const AT_ONCE = 200;

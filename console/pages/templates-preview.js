@@ -4,9 +4,10 @@ import { withImages } from "../core/inline-images.js";
 import { inWords } from "../core/messages.js";
 import { route, setQuery } from "../core/router.js";
 import { who } from "../core/service.js";
-import { Icon, Tabs, TabPanel } from "../parts/controls.js";
+import { Icon } from "../parts/controls.js";
 import { Empty, Notice, SkeletonRows } from "../parts/feedback.js";
 import { MailStage, PreviewFrame } from "../parts/mail-stage.js";
+import { Tabs, TabPanel } from "../parts/tabs.js";
 import { MJML, PARTS, SOURCE } from "../core/templates.js";
 
 const NAMES = Object.fromEntries([...PARTS, MJML, SOURCE]);

@@ -3,8 +3,8 @@ import { html } from "../vendor/preact.js";
 import { AB_GRANT } from "../core/ab-tests.js";
 import { go } from "../core/router.js";
 import { may } from "../core/service.js";
-import { Tabs, TabPanel } from "../parts/controls.js";
 import { PageHead } from "../parts/page.js";
+import { Tabs, TabPanel } from "../parts/tabs.js";
 
 const TABS = [
   ["list", "Templates"],

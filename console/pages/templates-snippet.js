@@ -17,21 +17,14 @@ import {
   PARTS,
   unsaved,
 } from "../core/templates.js";
-import {
-  Badge,
-  Button,
-  CheckField,
-  Copyable,
-  TabPanel,
-  Tabs,
-  TextField,
-} from "../parts/controls.js";
+import { Badge, Button, CheckField, Copyable, TextField } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { CodeEditor } from "../parts/editor.js";
 import { confirm } from "../parts/dialog.js";
 import { attempt, Loaded, Notice, toast } from "../parts/feedback.js";
 import { LastChanged } from "../parts/last-changed.js";
 import { Card, PageHead } from "../parts/page.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
 import { TestData } from "./templates-content.js";
 import { useJudged } from "./templates-judged.js";
 import { Preview } from "./templates-preview.js";

@@ -1,5 +1,6 @@
 // Dialogs over the page: the browser's own, so that focus stays inside and Escape closes.
-import { html, signal, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { question } from "../core/question.js";
 import { Button, IconButton, TextField } from "./controls.js";
 import { ErrorBox } from "./feedback.js";
 
@@ -117,8 +118,6 @@ function useSubmit(disabled, onSubmit, onClose) {
   return { send, error, busy, setError };
 }
 
-const question = signal(null);
-
 /**
  * Ask before something is destroyed. Resolves to whether it may be. With `typed`, that text must be
  * entered first.
@@ -131,7 +130,8 @@ export function confirm({ title, text, action = "Delete", typed }) {
   });
 }
 
-export function Questions() {
+/** What was asked last, as long as it has no answer. */
+export default function Questions() {
   const asked = question.value;
   return asked && html`<${Question} key=${asked.title} ...${asked} />`;
 }

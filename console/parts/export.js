@@ -4,10 +4,11 @@ import { html, useRef, useState } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import { plural } from "../core/format.js";
 import { save, toCsv } from "../core/files.js";
-import { IconButton, Segments } from "./controls.js";
+import { IconButton } from "./controls.js";
 import { Progress } from "./csv.js";
 import { Dialog } from "./dialog.js";
 import { toast } from "./feedback.js";
+import { Segments } from "./tabs.js";
 
 /**
  * `path` and `query()`: the search; `next(answer)`: the path of the next page, if there is one;

@@ -1,7 +1,8 @@
 // The page of an invitation: whom it is for, and the name and password that they choose.
 import { html, useState } from "../vendor/preact.js";
 import { get, post } from "../core/api.js";
-import { dismiss, signInBy } from "../core/people.js";
+import { signInBy } from "../core/entering.js";
+import { dismiss } from "../core/people.js";
 import { useResource } from "../core/resource.js";
 import { visit } from "../core/session.js";
 import { roleName } from "../core/roles.js";

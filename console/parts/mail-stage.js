@@ -3,7 +3,8 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { address } from "../core/api.js";
 import { route, setQuery } from "../core/router.js";
-import { Button, Segments } from "./controls.js";
+import { Button } from "./controls.js";
+import { Segments } from "./tabs.js";
 
 const WIDTHS = [
   ["phone", "Phone, 375 pixels", "smartphone"],

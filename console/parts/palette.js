@@ -1,16 +1,21 @@
 // The command palette: every page and action by a few letters, and recipients and messages.
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { searches } from "../core/find.js";
+import { go } from "../core/router.js";
+import { may } from "../core/service.js";
+import { theme } from "../core/session.js";
 import { Icon } from "./controls.js";
 
-/**
- * `commands`: `[{label, icon, run, keys?}]`; `find(text)` returns more of them, which lead to what
- * has this text.
- */
-export function Palette({ commands, find, onClose }) {
+/** `available` are the pages, `themes` the triples of the frame, `setHelp(true)` shows the help. */
+export default function Palette({ available, themes, setHelp, signOut, onClose }) {
   const [text, setText] = useState("");
   const [index, setIndex] = useState(0);
   const dialog = useRef();
-  const found = [...commands.filter((each) => matches(each.label, text)), ...find(text)];
+  const commands = commandsOf({ available, themes, setHelp, signOut });
+  const found = [
+    ...commands.filter((each) => matches(each.label, text)),
+    ...leadsOf(available, text),
+  ];
   useEffect(() => dialog.current.showModal(), []);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
@@ -48,22 +53,28 @@ export function Palette({ commands, find, onClose }) {
         setText=${setText}
         setIndex=${setIndex}
       />
-      <ul role="listbox" id="palette-list" aria-label="Results">
-        ${found.map(
-          (each, number) => html`
-            <${Option}
-              key=${each.label}
-              number=${number}
-              command=${each}
-              index=${index}
-              run=${run}
-              setIndex=${setIndex}
-            />
-          `,
-        )}
-      </ul>
+      <${Results} ...${{ found, index, run, setIndex }} />
       ${!found.length && html`<p class="empty">Nothing is called “${text}”</p>`}
     </dialog>
+  `;
+}
+
+function Results({ found, index, run, setIndex }) {
+  return html`
+    <ul role="listbox" id="palette-list" aria-label="Results">
+      ${found.map(
+        (each, number) => html`
+          <${Option}
+            key=${each.label}
+            number=${number}
+            command=${each}
+            index=${index}
+            run=${run}
+            setIndex=${setIndex}
+          />
+        `,
+      )}
+    </ul>
   `;
 }
 
@@ -113,4 +124,37 @@ function matches(label, text) {
     if (!at) return false;
   }
   return true;
+}
+
+/** More commands, which lead to what has this text on the pages that are there. */
+const leadsOf = (available, text) =>
+  searches(text)
+    .filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page))
+    .map((each) => ({ ...each, run: () => go(each.path, each.query) }));
+
+/** `[{label, icon, run, keys?}]` */
+function commandsOf({ available, themes, setHelp, signOut }) {
+  return [
+    ...available.map((each) => ({
+      label: each.label,
+      icon: each.icon,
+      run: () => go([each.id]),
+      keys: each.key && ["g", each.key],
+    })),
+    ...available.flatMap((each) =>
+      (each.actions ?? []).map((action) => ({
+        ...action,
+        run: () => go(action.path, action.query),
+      })),
+    ),
+    ...themes.map(([id, label, icon]) => ({
+      label,
+      icon,
+      run: () => {
+        theme.value = id;
+      },
+    })),
+    { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
+    { label: "Sign out", icon: "log-out", run: signOut },
+  ];
 }

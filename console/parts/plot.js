@@ -3,6 +3,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { compact, number } from "../core/format.js";
 import { theme } from "../core/session.js";
+import { styles } from "../core/styles.js";
 
 /** @type {Promise<any> | null} */
 let library = null;
@@ -12,15 +13,6 @@ const load = () => {
   );
   return library;
 };
-
-function styles(path) {
-  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: path });
-  return new Promise((resolve) => {
-    link.onload = resolve;
-    link.onerror = resolve;
-    document.head.append(link);
-  });
-}
 
 /**
  * `times`: milliseconds; `series`: `[{label, color: "--plot-1", values}]`. The axis and the table

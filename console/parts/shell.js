@@ -1,36 +1,26 @@
 // The frame of every page: navigation, subaccount switch, theme, palette and help.
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { searches } from "../core/find.js";
 import { destinations, useKeys } from "../core/keys.js";
 import { leave } from "../core/people.js";
+import { question } from "../core/question.js";
 import { go, href, route } from "../core/router.js";
-import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
+import { account, discovered, local, subaccounts } from "../core/service.js";
 import { person, subaccount, theme } from "../core/session.js";
+import { styled } from "../core/styles.js";
 import { mayOpen, PAGES } from "../pages/registry.js";
 import { Badge, Icon, IconButton, SelectField } from "./controls.js";
-import { Dialog, Questions } from "./dialog.js";
 import { attempt, Toasts } from "./feedback.js";
 import { Lazy } from "./lazy.js";
 import { OutgoingBar } from "./outgoing.js";
-import { Palette } from "./palette.js";
 import { PersonMenu } from "./person-menu.js";
-import { Ungranted } from "./ungranted.js";
 
 const THEMES = [
   ["auto", "Theme of the system", "monitor"],
   ["light", "Light theme", "sun"],
   ["dark", "Dark theme", "moon"],
 ];
-const SHORTCUTS = [
-  ["Command palette", ["Ctrl", "K"]],
-  ["Search on this page", ["/"]],
-  ["Next row", ["j"]],
-  ["Row before", ["k"]],
-  ["Open the row", ["Enter"]],
-  ["This help", ["?"]],
-  ["Close", ["Esc"]],
-];
-
+const PAGE_STYLES = ["styles/pages.css"];
+const nothing = () => null;
 const listed = (all) => all.filter((page) => !page.hidden);
 const signOut = () => attempt(leave);
 
@@ -55,8 +45,6 @@ export function Shell() {
     document.title = current ? `${current.label} · Postfinch` : "Postfinch";
   }, [current?.id]);
   const next = nextTheme();
-  const commands = commandsOf(available, setHelp);
-  const find = finderOf(available);
   return html`
     <div class="shell">
       <a
@@ -81,16 +69,47 @@ export function Shell() {
         setPalette=${setPalette}
       />
       <${Main} current=${current} />
-      ${
-        palette &&
-        html`<${Palette} commands=${commands} find=${find} onClose=${() => setPalette(false)} />`
-      }
-      ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
+      <${Overlays} ...${{ available, palette, setPalette, help, setHelp }} />
       <${Questions} />
       <${Toasts} />
     </div>
   `;
 }
+
+/** What is loaded when it is first asked for. */
+function Overlays({ available, palette, setPalette, help, setHelp }) {
+  return html`
+    ${
+      palette &&
+      html`
+        <${Lazy}
+          load=${styled(() => import("./palette.js"), PAGE_STYLES)}
+          around=${nothing}
+          available=${available}
+          themes=${THEMES}
+          setHelp=${setHelp}
+          signOut=${signOut}
+          onClose=${() => setPalette(false)}
+        />
+      `
+    }
+    ${
+      help &&
+      html`
+        <${Lazy}
+          load=${styled(() => import("./help.js"), PAGE_STYLES)}
+          around=${nothing}
+          pages=${available}
+          onClose=${() => setHelp(false)}
+        />
+      `
+    }
+  `;
+}
+
+const Questions = () =>
+  question.value &&
+  html`<${Lazy} load=${styled(() => import("./dialog.js"), PAGE_STYLES)} around=${nothing} />`;
 
 function Main({ current }) {
   return html`
@@ -101,7 +120,8 @@ function Main({ current }) {
           ? null
           : current
             ? html`<${Page} key=${current.id} page=${current} />`
-            : local.value !== null && html`<${Missing} />`
+            : local.value !== null &&
+              html`<${Lazy} load=${() => import("./missing.js")} around=${nothing} />`
       }
     </main>
   `;
@@ -232,92 +252,11 @@ function nextTheme() {
   return THEMES[(themeIndex() + 1) % THEMES.length];
 }
 
-/** What searches for a text in the pages that are there. */
-function finderOf(available) {
-  return (text) =>
-    searches(text)
-      .filter(({ page, grant }) => may(grant) && available.some(({ id }) => id === page))
-      .map((each) => ({ ...each, run: () => go(each.path, each.query) }));
-}
-
-/** What the palette offers. */
-function commandsOf(available, setHelp) {
-  return [
-    ...available.map((each) => ({
-      label: each.label,
-      icon: each.icon,
-      run: () => go([each.id]),
-      keys: each.key && ["g", each.key],
-    })),
-    ...available.flatMap((each) =>
-      (each.actions ?? []).map((action) => ({
-        ...action,
-        run: () => go(action.path, action.query),
-      })),
-    ),
-    ...THEMES.map(([id, label, icon]) => ({
-      label,
-      icon,
-      run: () => {
-        theme.value = id;
-      },
-    })),
-    { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
-    { label: "Sign out", icon: "log-out", run: signOut },
-  ];
-}
-
 function Page({ page }) {
   return html`
     <${Lazy}
-      load=${page.load}
+      load=${styled(page.load, page.styles ?? PAGE_STYLES)}
       around=${(content) => html`<div class="page"><h1>${page.label}</h1>${content}</div>`}
     />
-  `;
-}
-
-function Missing() {
-  const page = PAGES.find((each) => each.id === route.value.path[0] && !each.local);
-  if (page?.person)
-    return html`
-      <div class="page">
-        <h1>${page.label}</h1>
-        <p class="soft">An API key has none. Sign in as a person to see yours.</p>
-      </div>
-    `;
-  if (page)
-    return html`
-      <div class="page">
-        <h1>${page.label}</h1>
-        <${Ungranted} what="this page" grant=${page.grant} />
-      </div>
-    `;
-  return html`
-    <div class="page">
-      <h1>This page is not here</h1>
-      <p class="soft">
-        The address names no page of this service that you may open. The navigation lists those that
-        there are.
-      </p>
-    </div>
-  `;
-}
-
-function Help({ pages: available, onClose }) {
-  const going = available.filter((each) => each.key).map((each) => [each.label, ["g", each.key]]);
-  return html`
-    <${Dialog} title="Keyboard shortcuts" wide onClose=${onClose}>
-      <dl class="shortcuts">
-        ${[...SHORTCUTS, ...going].map(
-          ([label, keys]) => html`
-            <div key=${label}>
-              <dt>${label}</dt>
-              <dd>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dd>
-            </div>
-          `,
-        )}
-      </dl>
-      <p class="faint">Postfinch ${version.value}</p>
-    <//>
   `;
 }

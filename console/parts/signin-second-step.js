@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../core/api.js";
 import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
-import { signInBy } from "../core/people.js";
+import { signInBy } from "../core/entering.js";
 import { Button, TextField } from "./controls.js";
 import { Entrance, Problem, reasonOf, useFirstField, useForm } from "./entrance.js";
 

@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { address, get, post } from "../core/api.js";
 import { hasPasskeys, signInByPasskey } from "../core/passkeys.js";
-import { signInBy } from "../core/people.js";
+import { signInBy } from "../core/entering.js";
 import { local } from "../core/service.js";
 import { notice } from "../core/session.js";
 import { Button, TextField } from "./controls.js";

@@ -17,7 +17,6 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 from playwright.sync_api import Browser, CDPSession, expect, sync_playwright
@@ -34,8 +33,6 @@ LIVE_LOT = 5_000
 LIVE_BAR = 2.0
 IDLE_SECONDS = 30
 IDLE_BAR = 2.0
-_LOADED = """() => performance.getEntriesByType("resource").concat(
-    performance.getEntriesByType("navigation")).map(each => [each.name, each.encodedBodySize])"""
 _PAINT = """() => performance.getEntriesByName("first-contentful-paint")[0].startTime"""
 _WATCH = """() => { window.tasks = [];
     new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(e => e.duration)))
@@ -114,15 +111,14 @@ def main() -> None:
 
 
 def _first_load(browser: Browser, service: Service) -> None:
-    paints, sizes = [], {}
+    paints, files = [], {}
     for _ in range(ROUNDS):
         console = Console(browser, service)
         expect(console.page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
         console.page.wait_for_load_state("networkidle")
         paints.append(console.page.evaluate(_PAINT))
-        sizes = {urlsplit(name).path: size for name, size in console.page.evaluate(_LOADED)}
+        files = console.files()
         console.close()
-    files = {name: size for name, size in sizes.items() if name.startswith("/console/")}
     plot = sum(size for name, size in files.items() if "uplot" in name)
     print(
         f"first load: {(sum(files.values()) - plot) / 1024:.1f} KB in {len(files)} files (bar 60)"

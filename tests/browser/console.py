@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect
@@ -31,6 +31,8 @@ _GO = """hash => new Promise((done) => {
 _VIOLATIONS = """() => axe.run({ resultTypes: ["violations"], iframes: false })
   .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map((node) =>
     `${id}: ${node.target} ${node.html.slice(0, 120)} ${node.failureSummary.slice(0, 300)}`)))"""
+_LOADED = """() => performance.getEntriesByType("resource").concat(
+  performance.getEntriesByType("navigation")).map(each => [each.name, each.encodedBodySize])"""
 
 
 class Tab:
@@ -70,6 +72,11 @@ class Tab:
         if respond:
             self.page.route("**/*", respond)
         self.page.goto(f"{self.url}#key={quote(key, safe='')}" if key else self.url + fragment)
+
+    def files(self) -> dict[str, int]:
+        """Return the path and the compressed size of every file of the console that was loaded."""
+        sizes = {urlsplit(name).path: size for name, size in self.page.evaluate(_LOADED)}
+        return {path: size for path, size in sizes.items() if path.startswith("/console/")}
 
     def open(self, view: str) -> Page:
         """Go to a view, such as ``activity?events=bounce``, and wait for what it shows."""

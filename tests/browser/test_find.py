@@ -26,7 +26,7 @@ def test_an_address_leads_to_its_events_its_mail_and_its_suppression(
     console = open_console(theme=theme, size=size)
     page = console.open("overview")
     find(page, address)
-    options = page.get_by_role("option")
+    options = page.get_by_role("listbox").get_by_role("option")
     expect(options).to_have_text(
         [f"Events of {address}", f"Mail to {address}", f"Is {address} suppressed?"]
     )
@@ -62,7 +62,8 @@ def test_words_lead_to_subjects_and_to_mail(console: Console, service: Service) 
     expect(page.get_by_text("2 of 2 events")).to_be_visible()
     find(page, "gazebo")
     page.get_by_role("option", name="Mail with").click()
-    expect(page.get_by_role("link", name="words@find.example")).to_be_visible()
+    # Not to be seen at once: the events are there until the address has changed
+    expect(page.get_by_role("link", name="words@find.example")).to_have_count(1)
 
 
 def test_a_key_that_may_not_see_events_is_led_to_none(

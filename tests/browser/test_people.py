@@ -71,9 +71,12 @@ def test_a_person_signs_in_with_a_second_factor_and_looks_after_it(
     join(service, "grace@people.example")
     console = open_console(key="")
     console.expected = ("status of 403", "status of 400")
+    elsewhere = open_console(key="")
+    elsewhere.expected = ("status of 403",)
     page = sign_in(console, "grace@people.example")
-    open_menu(page)
-    page.get_by_role("link", name="Your profile").click()
+    for each in (sign_in(elsewhere, "grace@people.example"), page):
+        open_menu(each)
+        each.get_by_role("link", name="Your profile").click()
     page.get_by_role("button", name="Set up the authenticator app").click()
     totp = authenticator(page)
     code = page.get_by_role("textbox", name="Code")
@@ -89,6 +92,7 @@ def test_a_person_signs_in_with_a_second_factor_and_looks_after_it(
     page.get_by_label("I have kept them").check()
     page.get_by_role("button", name="Done").click()
     expect(page.get_by_text("10 codes left")).to_be_visible()
+    confirm_elsewhere(elsewhere.page, codes[1])
     sign_out(page)
     enter(page, "grace@people.example")
     expect(page.get_by_role("textbox", name="Code")).to_be_focused()
@@ -100,10 +104,26 @@ def test_a_person_signs_in_with_a_second_factor_and_looks_after_it(
     page.get_by_role("button", name="Use a recovery code").click()
     page.get_by_role("textbox", name="Recovery code").fill(codes[0])
     page.keyboard.press("Enter")
-    expect(page.get_by_text("9 codes left")).to_be_visible()
+    expect(page.get_by_text("8 codes left")).to_be_visible()
+    page.get_by_role("button", name="Remove the authenticator app").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Set up the authenticator app").click()
+    code.fill(authenticator(page).now())
+    page.keyboard.press("Enter")
+    page.get_by_label("I have kept them").check()
+    page.get_by_role("button", name="Done").click()
     page.get_by_role("button", name="Turn off the second factor").click()
     page.get_by_role("dialog").get_by_role("button", name="Turn off").click()
     expect(page.get_by_role("button", name="Set up the authenticator app")).to_be_visible()
+
+
+def confirm_elsewhere(page: Page, code: str) -> None:
+    """Change factors in a session that has shown none: it asks for a code first."""
+    page.get_by_role("button", name="Set up the authenticator app").click()
+    expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
+    page.get_by_role("textbox", name="Code").fill(code)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Use another app")).to_be_visible()
 
 
 def test_an_account_that_asks_for_a_second_factor_lets_nobody_further_without(

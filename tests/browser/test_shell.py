@@ -7,7 +7,9 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.browser.console import NARROW, Console
-from tests.journey.service import KEY
+from tests.journey.service import KEY, Service, eventually
+
+MOST_FIRST_LOAD = 60 * 1024  # bytes, compressed
 
 
 def test_the_link_signs_in_and_the_key_leaves_the_address(console: Console) -> None:
@@ -15,6 +17,20 @@ def test_the_link_signs_in_and_the_key_leaves_the_address(console: Console) -> N
     assert "key" not in console.page.url
     console.page.reload()
     expect(console.page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+
+
+def test_the_first_view_loads_little(
+    open_console: Callable[..., Console], service: Service
+) -> None:
+    service.send("first@load.example")
+    eventually(lambda: service.events(recipients="first@load.example", events="injection"))
+    console = open_console()
+    expect(console.page.get_by_role("heading", name="Messages by hour")).to_be_visible()
+    console.page.wait_for_load_state("networkidle")
+    files = console.files()
+    assert any("uplot.js" in path for path in files)
+    # All but the library of the plot, which comes after the page is there
+    assert sum(size for path, size in files.items() if "uplot" not in path) <= MOST_FIRST_LOAD
 
 
 def test_signing_out_forgets_the_key(console: Console) -> None:

@@ -292,7 +292,7 @@ def _own_session(owner: Owner) -> None:
         passkey = Passkey(f"passkey_{owner.tag:A<8}", "", 0, owner.mark, clock.now())
         users.change(user.id, lambda each: replace(each, passkeys=(passkey,)))
         for session in sessions.of_user(user):
-            sessions.show_second_factor(session, user.stamp)
+            sessions.show_second_factor(session)
         owner.things["passkey_id"] = passkey.id
 
 
@@ -382,6 +382,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("PUT", "/api/v1/second-factor"): Case({"code": "000000"}, reach="user"),
     ("POST", "/api/v1/second-factor/recovery-codes"): Case(is_unaimed=True),
     ("DELETE", "/api/v1/second-factor"): Case(is_unaimed=True),
+    ("DELETE", "/api/v1/second-factor/totp"): Case(is_unaimed=True),
     ("DELETE", "/api/v1/second-factor/passkeys/{passkey_id}"): Case(reach="user"),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),

@@ -5,7 +5,8 @@ failure.
 
 Access patterns of ``config``:
 
-- the failures of one network, address or device → ``attempts#<kind>#<digest>`` / ``attempts``
+- the failures of one network, site, address or device, or with the codes of one user →
+  ``attempts#<kind>#<digest>`` / ``attempts``
 - when the last mails left that reset the password of one address →
   ``resets#<digest>`` / ``resets``
 """

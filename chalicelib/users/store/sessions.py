@@ -19,7 +19,8 @@ from typing import Any
 
 from chalicelib.core import audit, clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Keyed, Table, TransactionFailed, Write
+from chalicelib.core.errors import Unauthorized
 from chalicelib.core.settings import settings
 from chalicelib.users.model import User, digest, draw_secret
 
@@ -131,15 +132,25 @@ def erase(user_id: str) -> None:
     config_cache.forget(*keys)
 
 
-def show_second_factor(session: Session, stamp: str) -> None:
-    """Note that the user of a session showed a second factor; the stamp is the user's present."""
-    _change(session, "SET #second_factor = :yes, #stamp = :stamp", {"yes": True, "stamp": stamp})
+def show_second_factor(session: Session, lines: Sequence[Write] = ()) -> None:
+    """Note that the user of a session showed a second factor; a void session stays void."""
+    _change(session, "SET #second_factor = :yes", {"yes": True}, lines)
 
 
 def restamp(session: Session, stamp: str, *, second_factor: bool) -> None:
-    """Let one session outlive a new stamp of its user; note whether it shows a second factor."""
+    """Let one session outlive a new stamp of its user; note whether it shows a second factor.
+
+    The change of the user that drew the stamp must have met the session's former one
+    (:func:`check_stamp`), or a void session would become valid.
+    """
     values = {"stamp": stamp, "shows": second_factor}
     _change(session, "SET #second_factor = :shows, #stamp = :stamp", values)
+
+
+def check_stamp(session: Session, user: User) -> None:
+    """Raise 401 if all sessions of the user have ended since ``session`` was read."""
+    if not hmac.compare_digest(session.stamp, user.stamp):
+        raise Unauthorized
 
 
 def keep_alive(session: Session) -> None:
@@ -167,11 +178,14 @@ def _of_user(user_id: str) -> Iterator[SessionItem]:
     return _sessions.query_all(key, values, consistent=True)
 
 
-def _change(session: Session, expression: str, values: dict[str, Any]) -> None:
-    key = key_of(session.user_id, session.id)
+def _change(
+    session: Session, expression: str, values: dict[str, Any], lines: Sequence[Write] = ()
+) -> None:
+    key, exists = key_of(session.user_id, session.id), "attribute_exists(#pk)"
+    update = dynamo.update(_sessions, *key, expression, values=values, condition=exists)
     try:
-        _sessions.update(*key, expression, values=values, condition="attribute_exists(#pk)")
-    except ConditionFailed:  # ended meanwhile
+        audit.commit(update, lines)
+    except TransactionFailed:  # ended meanwhile
         pass
     finally:
         config_cache.forget(key)

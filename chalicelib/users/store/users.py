@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import addresses, audit, config_cache, dynamo
+from chalicelib.core import audit, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import (
     Attributes,
@@ -31,7 +31,14 @@ from chalicelib.core.dynamo import (
 from chalicelib.core.errors import conflict
 from chalicelib.core.owner_keys import OwnedKeys, account_partition, owned_items
 from chalicelib.core.scope import Scope
-from chalicelib.users.model import MailedLink, Passkey, User, digest, shown_fields
+from chalicelib.users.model import (
+    MailedLink,
+    Passkey,
+    User,
+    address_spelling,
+    digest,
+    shown_fields,
+)
 
 RESOURCE = "users"
 
@@ -214,12 +221,19 @@ def change(user_id: str, edit: Callable[[User], User], *, silent: bool = False) 
         config_cache.forget(key_of(user_id))
 
 
-def mark_sign_in(user_id: str, now: float) -> User | None:
-    """Note the time of a user's last sign-in; return the user, or ``None`` if it is gone."""
-    key, expression = key_of(user_id), "SET #last_sign_in = :now"
+def mark_sign_in(user: User, now: float) -> User | None:
+    """Note the time of a user's last sign-in; return the user as it is now.
+
+    Returns ``None`` if the user is gone, or has another stamp than when it proved who it is: a
+    password that was changed meanwhile begins no session.
+    """
+    key, expression = key_of(user.id), "SET #last_sign_in = :now"
     try:
         item = _users.update(
-            *key, expression, values={"now": now}, condition="attribute_exists(#pk)"
+            *key,
+            expression,
+            values={"now": now, "stamp": user.stamp},
+            condition="#stamp = :stamp",
         )
     except ConditionFailed:
         return None
@@ -292,8 +306,7 @@ def _to_item(user: User) -> UserItem:
 
 
 def _address_key(email: str) -> Key:
-    spelling = addresses.spelling(email) if addresses.is_address(email) else email.lower()
-    return (f"email#{spelling}", "user")
+    return (f"email#{address_spelling(email)}", "user")
 
 
 def _identity_key(provider_id: str, subject: str) -> Key:

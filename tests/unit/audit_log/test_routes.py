@@ -216,7 +216,7 @@ def test_a_subaccount_sees_the_lines_about_itself_only() -> None:
 def test_csv_has_the_same_lines_and_no_formulas() -> None:
     make_account()
     with moving_clock(clock.now() - 60):
-        note("=HYPERLINK(1)", actor=Actor("key", "k1", "+label, with a comma"))
+        note("\n=HYPERLINK(1)", actor=Actor("key", "k1", "+label, with a comma"))
     note("t2")
     key = make_key().key
     headers, first = read_csv(key, {"per_page": ["1"]})
@@ -224,7 +224,7 @@ def test_csv_has_the_same_lines_and_no_formulas() -> None:
     headers, rest = read_csv(key, {"per_page": ["1"], "cursor": [headers["X-Next-Cursor"]]})
     assert "X-Next-Cursor" not in headers
     rows = [*first, *rest]
-    assert [row["resource_id"] for row in rows] == ["t2", "'=HYPERLINK(1)"]
+    assert [row["resource_id"] for row in rows] == ["t2", "'\n=HYPERLINK(1)"]
     assert rows[1]["actor_label"] == "'+label, with a comma"
     assert rows[0]["changes"] == '{"name":{"from":null,"to":"t2"}}'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ from chalicelib.accounts.store import accounts
 from chalicelib.core import config_cache
 from chalicelib.core.settings import settings
 from chalicelib.users import cookies
+from chalicelib.users.model import User
 from chalicelib.users.store import sessions, users
+from chalicelib.users.store.sessions import Session
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
 from tests.unit.moving_clock import moving_clock
@@ -171,3 +174,108 @@ def test_the_cookie_fits_the_address_of_the_service(
     monkeypatch.setenv("PUBLIC_URL", url)
     settings.cache_clear()
     assert cookies.session_cookie() == cookie
+
+
+def end_sessions_elsewhere(user: User, **changes: Any) -> None:
+    """Change a user as another process does, so that the cache of this one goes on as it was."""
+    cached_items = dict(config_cache._entries)
+    users.change(user.id, lambda each: replace(each, stamp="second", **changes))
+    config_cache._entries.update(cached_items)
+
+
+def test_a_new_session_works_where_a_former_state_of_its_user_is_in_the_cache() -> None:
+    make_account()
+    user = make_user()
+    former = sign_in(user)
+    assert former.get(READ).status == 200
+    end_sessions_elsewhere(user)
+    assert sign_in(replace(user, stamp="second")).get(READ).status == 200
+    assert former.get(READ).status == 401
+
+
+def test_the_cache_does_not_keep_a_session_that_has_ended_beyond_its_time() -> None:
+    make_account()
+    user = make_user()
+    with moving_clock(1_700_000_000.0) as clock:
+        browser = sign_in(user)
+        assert browser.get(READ).status == 200
+        end_sessions_elsewhere(user)
+        clock.passes(settings().key_cache_seconds / 2)
+        assert browser.get(READ).status == 200
+        clock.passes(settings().key_cache_seconds / 2)
+        assert browser.get(READ).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/v1/second-factor", {"type": "totp"}),
+        ("PUT", "/api/v1/me", {"password": "a thief's new password"}),  # pragma: allowlist secret
+        ("DELETE", "/api/v1/second-factor", None),
+        ("PUT", CHANGE, {"company_name": "Other"}),
+    ],
+)
+def test_a_session_that_ended_in_another_process_changes_nothing_and_stays_over(
+    method: str, path: str, body: Any
+) -> None:
+    make_account()
+    user = make_user()
+    browser = sign_in(user)
+    assert browser.get(READ).status == 200
+    end_sessions_elsewhere(user)
+    assert browser.call(method, path, body).status == 401
+    config_cache.clear_cache()
+    assert browser.get(READ).status == 401
+
+
+def test_a_user_who_was_demoted_in_another_process_does_not_undo_it() -> None:
+    make_account()
+    make_user()
+    user = make_user()
+    browser = sign_in(user)
+    assert browser.get("/api/v1/users").status == 200
+    end_sessions_elsewhere(user, role="reporting")
+    assert browser.put(f"/api/v1/users/{user.id}", {"role": "admin"}).status == 401
+    assert (
+        browser.post("/api/v1/api-keys", {"label": "a", "grants": ["users/manage"]}).status == 401
+    )
+    after = users.get(user.id)
+    assert after
+    assert after.role == "reporting"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/second-factor", "/api/v1/me"])
+def test_sessions_that_end_during_a_change_stay_over(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    make_account()
+    user = make_user(totp=b"sealed")
+    browser = sign_in(user, second_factor=True)
+    get = sessions.get
+
+    def then_end(user_id: str, session_id: str) -> Session | None:
+        session = get(user_id, session_id)
+        users.change(user_id, lambda each: replace(each, stamp="second"))
+        return session
+
+    monkeypatch.setattr(sessions, "get", then_end)
+    body = {"password": "a thief's new password"}  # pragma: allowlist secret
+    is_me = path.endswith("me")
+    reply = browser.put(path, body) if is_me else browser.delete(path)
+    assert reply.status == 401
+    assert browser.get(READ).status == 401
+    after = users.get(user.id)
+    assert after
+    assert (after.password, after.totp) == ("", b"sealed")
+
+
+@pytest.mark.cost
+def test_a_change_by_cookie_costs_one_request_to_aws_more_than_by_key() -> None:
+    make_account()
+    browser = sign_in(make_user())
+    with aws_requests() as first:
+        assert browser.put("/api/v1/users/none", {}).status == 404
+    with aws_requests() as second:
+        assert browser.put("/api/v1/users/none", {}).status == 404
+    assert [each.operation for each in first] == ["BatchGetItem", "GetItem"]
+    assert [each.operation for each in second] == ["BatchGetItem", "GetItem"]

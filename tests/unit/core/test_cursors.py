@@ -49,6 +49,7 @@ LISTS: dict[str, tuple[str, list[str]]] = {
         "events=injection",
         ["", "events=open", "recipients=a@x.test", "from=2026-01-01T00:00:00Z", "campaigns=a"],
     ),
+    "/audit-log": ("actor=key", ["", "actor=user", "resource=subaccounts", "outcome=refused"]),
     "/events/ingest": ("retryable=false", ["", "retryable=true", "events=error", "batch_ids=a"]),
 }
 

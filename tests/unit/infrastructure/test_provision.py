@@ -26,7 +26,7 @@ def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_nam
     local_cloud: LocalCloud,
 ) -> None:
     provision(STAGE)
-    tables = {"config", "suppression", "transmissions", "messages"}
+    tables = {"audit", "config", "suppression", "transmissions", "messages"}
     tables |= {"events", "metrics", "webhooks"}
     queues = ("generation", "small-sends", "delivery", "events", "ingest")
     queues += (
@@ -99,7 +99,7 @@ def test_a_failure_names_the_first_resource_and_its_reason_and_can_be_retried(
     assert local_cloud.client("dynamodb").list_tables()["TableNames"] == []
     buckets.delete_bucket(Bucket=settings().bucket_name)
     provision(STAGE)
-    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 7
+    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 8
 
 
 def test_provisioning_refuses_a_stack_with_functions(local_cloud: LocalCloud) -> None:

@@ -11,7 +11,7 @@ from chalicelib.core import config_cache
 from chalicelib.core.dynamo import AnyItem, Table
 from chalicelib.core.scope import Scope
 from chalicelib.single_sign_on import discovery
-from chalicelib.users import cookies
+from chalicelib.users import cookies, invitations
 from chalicelib.users.model import MailedLink, User, digest
 from chalicelib.users.store import sessions, users
 from chalicelib.users.store.sessions import Session
@@ -111,6 +111,16 @@ def test_a_domain_may_join_with_its_role(provider: Provider, configure: Configur
     assert browser.is_signed_in
     assert Browser().sign_in(provider) == CONSOLE
     assert len(users.in_scope(Scope(2, None))) == 1
+
+
+def test_who_joins_needs_room_in_the_account(
+    provider: Provider, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invitations, "MOST_USERS", 1)
+    configure(domains={"acme.example": "reporting"})
+    make_user()
+    assert Browser().sign_in(provider) == f"{FAILED}refused"
+    assert len(users.in_scope(Scope(1, None))) == 1
 
 
 @pytest.mark.parametrize(

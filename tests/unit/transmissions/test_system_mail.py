@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from email import message_from_bytes
+from email.policy import default
+
 import pytest
 
 from chalicelib.core import clock, queues
@@ -43,3 +46,25 @@ def test_a_deployment_without_a_system_domain_refuses_system_mail(
     with pytest.raises(ServiceError):
         send(to="abuse@shop.test", subject="Verify", text="text")
     assert queued_work() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        ("A {{ B", "From A {{ B"),
+        ("{{ address.email }}", "From {{ address.email }}"),
+        ("{{{{{ if x }}", "From {{{{{ if x }}"),
+        ("A\r\nBcc: x@shop.test", "From A Bcc: x@shop.test"),
+    ],
+)
+def test_nothing_in_system_mail_is_a_template_or_another_header(name: str, subject: str) -> None:
+    first_start("a-key")
+    send(to="ann@shop.test", subject=f"From {name}", text=f"{name} invites you")
+    (queue_message,) = queued_work()
+    chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
+    (message,) = chunk.delivery_batch.messages
+    mail = message_from_bytes(message.data, policy=default)
+    assert mail["subject"] == subject
+    assert mail["bcc"] is None
+    (line, *_) = f"{name} invites you".splitlines()
+    assert line in mail.get_content()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.users import mailed_links
 from chalicelib.users.store import users
 from tests.unit.calling import Client
 from tests.unit.moving_clock import moving_clock
@@ -119,3 +120,15 @@ def test_a_disabled_user_is_out_at_once() -> None:
     browser = sign_in(user)
     users.change(user.id, lambda each: replace(each, status="disabled"))
     assert browser.get(ME).status == 401
+
+
+def test_a_new_password_stops_the_links_that_were_mailed_before() -> None:
+    make_account()
+    user = make_user(email="ann@acme.example", password=HASH)
+    token, link = mailed_links.draw(user.id, 3600)
+    users.change(user.id, lambda each: replace(each, reset=link))
+    browser = browser_of(attempt())
+    assert browser.put(ME, {"password": NEW, "old_password": PASSWORD}).status == 200
+    reset = Client("").post(f"/api/v1/password-reset/{token}", {"password": f"{NEW} again"})
+    assert reset.status == 404
+    assert attempt(password=NEW).status == 200

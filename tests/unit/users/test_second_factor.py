@@ -201,6 +201,7 @@ def test_a_session_that_has_not_shown_the_users_factor_changes_none(clock: Clock
         ("POST", PATH, {"type": "passkey"}, "2fa_required"),
         ("PUT", PATH, {"credential": {}, "state": "x"}, "2fa_required"),
         ("DELETE", PATH, None, "2fa_setup_required"),
+        ("DELETE", f"{PATH}/totp", None, "2fa_setup_required"),
         ("DELETE", f"{PATH}/passkeys/x", None, "2fa_setup_required"),
         ("POST", f"{PATH}/recovery-codes", {}, "2fa_setup_required"),
         ("GET", "/api/v1/templates", None, "2fa_setup_required"),
@@ -232,6 +233,33 @@ def test_a_passkey_is_a_factor_and_its_removal_may_be_that_of_the_last(clock: Cl
     assert browser.put("/api/v1/account", {"tfa_required": False}).status == 200
     config_cache.clear_cache()
     assert browser.delete(f"{PATH}/passkeys/{phone['id']}").status == 204
+    assert (present(user).tfa_enabled, present(user).recovery) == (False, ())
+
+
+def test_the_authenticator_goes_alone_and_its_removal_may_be_that_of_the_last(
+    clock: Clock,
+) -> None:
+    user = make_user()
+    browser, other = sign_in(user), sign_in(user, second_factor=True)
+    assert browser.delete(f"{PATH}/totp").status == 404
+    secret, codes = set_up(browser, clock.now)
+    add_passkey(browser)
+    assert other.get("/api/v1/templates").status == 200
+    assert browser.delete(f"{PATH}/totp").status == 204
+    assert other.get("/api/v1/templates").status == 401
+    clock.now += 60
+    assert not second_factor.use_code(user, code_of(secret, clock.now))
+    assert second_factor.use_code(user, codes[0])
+    factors = browser.get(PATH).results
+    assert (factors["totp"], len(factors["passkeys"])) == (False, 1)
+    set_up(browser, clock.now)
+    assert browser.delete(f"{PATH}/passkeys/{factors['passkeys'][0]['id']}").status == 204
+    assert browser.put("/api/v1/account", {"tfa_required": True}).status == 200
+    config_cache.clear_cache()
+    assert browser.delete(f"{PATH}/totp").status == 409
+    assert browser.put("/api/v1/account", {"tfa_required": False}).status == 200
+    config_cache.clear_cache()
+    assert browser.delete(f"{PATH}/totp").status == 204
     assert (present(user).tfa_enabled, present(user).recovery) == (False, ())
 
 
@@ -278,3 +306,23 @@ def test_a_change_of_factors_is_in_the_audit_log_without_secrets(clock: Clock) -
     ]
     assert any('"tfa_enabled":{"from":false,"to":true}' in each for each in changes)
     assert not any(word in str(changes) for word in (secret, *codes))
+
+
+def test_codes_that_are_shown_after_single_sign_on_are_in_the_audit_log(clock: Clock) -> None:
+    user = make_user()
+    secret, _ = set_up(sign_in(user), clock.now)
+    browser = sign_in(user, method="acme")
+    clock.passes(60)
+    wrong = "000000" if code_of(secret, clock.now) != "000000" else "111111"
+    assert browser.put(PATH, {"code": wrong}).status == 400
+    clock.passes(60)
+    reply = browser.put(PATH, {"code": code_of(secret, clock.now)})
+    assert reply.status == 200
+    assert [each.partition("=")[0] for each in reply.cookies] == ["device"]
+    lines: Table[AnyItem] = Table("audit")
+    query = {"key": f"1#second-factor#{user.id}"}
+    outcomes = [
+        each["outcome"]
+        for each in lines.query_all("#resource_key = :key", query, index="by_resource")
+    ]
+    assert outcomes == ["refused", "done"]

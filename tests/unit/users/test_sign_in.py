@@ -20,6 +20,7 @@ from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client, Response
 from tests.unit.moving_clock import moving_clock
 from tests.unit.people import make_account, make_key, make_user
+from tests.unit.people import sign_in as people_sign_in
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -271,3 +272,55 @@ def test_a_user_who_is_removed_meanwhile_gets_no_session() -> None:
     user = User(draw_id(), 1, "gone@acme.example", "admin", 0.0, status="active")
     with pytest.raises(Unauthorized):
         sign_in.begin_session(Request(), user, method="password", second_factor=False)
+
+
+def test_a_user_with_a_new_password_meanwhile_gets_no_session() -> None:
+    make_account()
+    user = make_ann()
+    users.change(user.id, lambda each: replace(each, stamp="second"))
+    with pytest.raises(Unauthorized):
+        sign_in.begin_session(Request(), user, method="password", second_factor=False)
+    assert list(sessions._of_user(user.id)) == []
+
+
+def test_a_session_that_has_still_to_show_a_factor_makes_no_device() -> None:
+    """Each device has guesses of its own: single sign-on would give as many as are wanted."""
+    make_account()
+    user = make_ann(totp=b"sealed")
+    reply = sign_in.begin_session(Request(), user, method="acme", second_factor=False)
+    assert [each.partition("=")[0] for each in reply.cookies] == ["session"]
+
+
+def test_codes_are_not_guessed_from_many_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each network would pass the delay of the address once, and there are few codes."""
+    make_account()
+    make_ann(totp=b"sealed")
+    monkeypatch.setattr(sign_in, "use_code", lambda user, code: code == "the code")
+    with moving_clock(1_700_000_000.0) as clock:
+        answers = [
+            attempt(code="000000", client=NOBODY.at(f"198.51.100.{number}")).status
+            for number in range(20)
+        ]
+        assert answers == [401] * 6 + [429] * 14
+        # The password itself is not delayed, and there is no failure where the code was not tried
+        assert attempt(client=NOBODY.at("198.51.100.19")).error["code"] == "2fa_required"
+        clock.passes(2)
+        device = browser_of(attempt(code="the code", client=NOBODY.at("203.0.113.1")))
+        attempt(code="000000", client=NOBODY.at("203.0.113.2"))
+        assert attempt(code="the code", client=NOBODY.at("203.0.113.3")).status == 429
+        own_browser = Client("", device.headers, "203.0.113.3")
+        assert attempt(code="the code", client=own_browser).status == 200
+
+
+def test_codes_of_sessions_that_must_show_one_are_counted_together() -> None:
+    make_account()
+    user = make_ann(totp=b"sealed")
+    with moving_clock(1_700_000_000.0):
+        answers = [
+            people_sign_in(user, method="acme")
+            .at(f"198.51.100.{number}")
+            .put("/api/v1/second-factor", {"code": "wrong"})
+            .status
+            for number in range(8)
+        ]
+    assert answers == [400] * 6 + [429] * 2

@@ -161,3 +161,23 @@ def test_attempts_cost_as_much_with_and_without_a_history(clock: Clock) -> None:
             throttle.begin("192.0.2.1", ANN, device)
         costs.append([each.operation for each in requests])
     assert costs == [["BatchGetItem", "TransactWriteItems"]] * 4
+
+
+def test_all_spellings_of_an_address_are_delayed_together(clock: Clock) -> None:
+    quoted = ['"ann"@acme.example', '"\\ann"@acme.example', '"a\\nn"@acme.example']
+    for number, email in enumerate([*quoted, *quoted, ANN]):
+        wait(f"198.51.100.{number}", email)
+    wait("203.0.113.1", "bob@acme.example")  # no longer a quiet network
+    assert wait("203.0.113.1", ANN)
+
+
+def test_a_site_has_one_attempt_that_passes_the_delay_of_an_address(clock: Clock) -> None:
+    for number in range(30):
+        wait(f"198.51.100.{number}")
+    assert wait("2001:db8:1:1::1") == 0
+    assert [wait(f"2001:db8:1:{number}::1") > 0 for number in range(2, 20)] == [True] * 18
+    assert wait("2001:db8:2:1::1") == 0
+    clock.passes(3600)
+    for number in range(30):
+        wait(f"198.51.100.{number}")
+    assert wait("2001:db8:1:2::1") == 0
