@@ -22,7 +22,10 @@ routes = Routes(__name__)
 def list_keys(request: Request) -> Reply:
     """Return the keys in scope that the query asks for."""
     admits = read_filter(request.query).admits
-    return ok([key_view(key) for key in store.in_scope(request.caller.scope) if admits(key)])
+    caller = request.caller
+    confined = caller.confined_to is not None
+    keys = [key for key in store.in_scope(caller.scope) if admits(key)]
+    return ok([key_view(key, confined=confined) for key in keys])
 
 
 @routes.post("/api/v1/api-keys", grant="api_keys/manage")
@@ -51,7 +54,8 @@ def create_key(request: Request) -> Reply:
 @routes.get("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
 def show_key(request: Request, key_id: str) -> Reply:
     """Return one key, without the key itself."""
-    return ok(key_view(_key(request, key_id)))
+    confined = request.caller.confined_to is not None
+    return ok(key_view(_key(request, key_id), confined=confined))
 
 
 @routes.put("/api/v1/api-keys/{key_id}", grant="api_keys/manage")

@@ -12,8 +12,11 @@ from chalicelib.core.request import NOBODY
 _SETTINGS = ("label", "grants", "valid_ips", "expires_at", "subaccount_id")
 
 
-def key_view(key: ApiKey) -> dict[str, Any]:
-    """Return a key without its secret."""
+def key_view(key: ApiKey, *, confined: bool = False) -> dict[str, Any]:
+    """Return a key without its secret.
+
+    A caller who is ``confined`` to a subaccount is not shown the address of a user who made it.
+    """
     view = {
         "id": key.id,
         "label": key.label,
@@ -22,10 +25,17 @@ def key_view(key: ApiKey) -> dict[str, Any]:
         "valid_ips": key.valid_ips,
         "created_at": clock.iso_ms(int(key.created * 1000)),
         "expires_at": None if key.expires_ms is None else clock.iso_ms(key.expires_ms),
-        "created_by": None if key.created_by == NOBODY else key.created_by._asdict(),
+        "created_by": _creator_view(key, confined),
         "last_used": None if key.last_used is None else clock.iso_ms(key.last_used * 1000),
     }
     return view | ({"subaccount_id": key.subaccount_id} if key.subaccount_id else {})
+
+
+def _creator_view(key: ApiKey, confined: bool) -> dict[str, str] | None:
+    if key.created_by == NOBODY:
+        return None
+    hides = confined and key.created_by.type == "user"
+    return key.created_by._asdict() | ({"label": ""} if hides else {})
 
 
 def shown_fields(key: ApiKey) -> dict[str, Any]:

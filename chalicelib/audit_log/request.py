@@ -23,6 +23,7 @@ from chalicelib.core.scope import Scope
 DEFAULT_PER_PAGE: Final = 100
 MOST_PER_PAGE: Final = 1000
 DEFAULT_DAYS: Final = 30
+_DAY_MS: Final = 86_400_000
 
 _PURPOSE: Final = "audit log"
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -59,11 +60,14 @@ def next_cursor(search: AuditSearch, page: AuditPage) -> str:
 
 
 def _span(query: Query) -> tuple[str, str]:
-    to_ms = _time_ms(query, "to", clock.now_ms())
-    from_ms = _time_ms(query, "from", to_ms - DEFAULT_DAYS * 86_400_000)
+    now = clock.now_ms()
+    to_ms = _time_ms(query, "to", now)
+    # No line is of the future: its months would be empty pages
+    last_ms = min(to_ms, now + _DAY_MS)
+    from_ms = _time_ms(query, "from", last_ms - DEFAULT_DAYS * _DAY_MS)
     if from_ms > to_ms:
         raise invalid_params("from must be before to", param="from")
-    return from_time(from_ms), to_time(min(to_ms, _LAST_MS))
+    return from_time(min(from_ms, _LAST_MS)), to_time(min(max(from_ms, last_ms), _LAST_MS))
 
 
 def _position(cursor: str, binding: list[object]) -> tuple[str, str]:

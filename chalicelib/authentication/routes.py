@@ -52,7 +52,9 @@ def show_current_key(request: Request) -> Reply:
     if key is None:  # deleted a moment ago, and still in the cache
         raise Unauthorized
     acting_for = {"customer_id": caller.account_id, "subaccount": _subaccount(caller.scope)}
-    return ok(key_view(key) | {"grants": sorted(caller.grants)} | acting_for)
+    confined = caller.confined_to is not None
+    view = key_view(key, confined=confined)
+    return ok(view | {"grants": sorted(caller.grants)} | acting_for)
 
 
 def _subaccount(scope: Scope) -> dict[str, Any] | None:

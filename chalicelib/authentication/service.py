@@ -37,6 +37,7 @@ from chalicelib.subaccounts.model import is_id
 #: The header that names a subaccount, and the vendor's spelling of it
 SUBACCOUNT_HEADERS: Final = ("x-svc-subaccount", "x-msys-subaccount")
 INJECT: Final = "smtp/inject"
+SEND: Final = "transmissions/modify"
 
 _LONGEST_KEY = 512
 _LONGEST_SCHEME = 20
@@ -59,7 +60,7 @@ def authenticate(request: Request, *, subaccount_header: bool = True) -> Caller:
     if caller is None:
         key = read_key(request.headers.get("authorization", ""))
         caller = _identify(_hash_of(key), number, request.source_ip, spans=reads)
-    if not _is_unmetered(request):
+    if not _is_unmetered(request, caller):
         rate_limit.take(caller.account_id)
     return caller
 
@@ -179,6 +180,10 @@ def scope_of(
     return Scope(account_id, int(number))
 
 
-def _is_unmetered(request: Request) -> bool:
-    """Tell whether a request is outside the rate limit: sending has limits of its own (spec 8)."""
-    return request.method == "POST" and request.path.rstrip("/") == "/api/v1/transmissions"
+def _is_unmetered(request: Request, caller: Caller) -> bool:
+    """Tell whether a request is outside the rate limit: sending has limits of its own (spec 8).
+
+    A caller who may not send has none of these.
+    """
+    sends = request.method == "POST" and request.path.rstrip("/") == "/api/v1/transmissions"
+    return sends and SEND in caller.grants

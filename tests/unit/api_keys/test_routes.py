@@ -14,7 +14,7 @@ from chalicelib.core.settings import settings
 from chalicelib.users.roles import ADMIN, DEVELOPER, REPORTING, TEMPLATES, grants_of
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
-from tests.unit.people import make_account, make_key, make_subaccount
+from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -236,6 +236,20 @@ def test_a_key_shows_the_user_who_made_it_and_an_erased_one_by_a_pseudonym(owner
         "ada@example.com": {"type": "user", "id": "u1", "label": "erased"},
         "bob@example.com": {"type": "user", "id": "u2", "label": "bob@example.com"},
     }
+
+
+def test_who_is_tied_to_a_subaccount_does_not_see_the_address_of_who_made_a_key(
+    owner: Client,
+) -> None:
+    subaccount = make_subaccount().id
+    ada = Actor("user", "u1", "ada@example.com")
+    key = new_key(draw_key(), 1, "x", ["metrics/view"], subaccount_id=subaccount, created_by=ada)
+    store.put(key)
+    browser = sign_in(make_user(role="developer", subaccount_id=subaccount))
+    hidden = {"type": "user", "id": "u1", "label": ""}
+    assert [each["created_by"] for each in browser.get(KEYS).results] == [hidden]
+    assert browser.get(f"{KEYS}/{key.id}").results["created_by"] == hidden
+    assert owner.get(f"{KEYS}/{key.id}").results["created_by"]["label"] == "ada@example.com"
 
 
 @pytest.mark.spec("5-r3")

@@ -164,6 +164,13 @@ def test_a_page_takes_a_bounded_number_of_requests(monkeypatch: pytest.MonkeyPat
     assert pages > 1
 
 
+def test_the_future_has_no_pages() -> None:
+    make_account()
+    note("t1")
+    assert all_pages(make_key(), "to=2999-01-01") == (["t1"], 1)
+    assert all_pages(make_key(), "from=2998-01-01&to=2999-01-01") == ([], 1)
+
+
 @pytest.mark.cost
 def test_the_last_change_of_a_resource_takes_one_request() -> None:
     make_account()

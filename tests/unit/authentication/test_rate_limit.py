@@ -92,6 +92,14 @@ def test_sending_takes_nothing_from_the_bucket_and_is_not_limited(path: str) -> 
     assert take_all() == 3
 
 
+def test_sends_of_who_may_not_send_are_limited() -> None:
+    make_account()
+    client = make_key(grants=["account/view"])
+    body = transmission("a@unknown.test")
+    statuses = [client.post("/api/v1/transmissions", body).status for _ in range(4)]
+    assert statuses == [403, 403, 403, 429]
+
+
 def test_all_keys_of_an_account_share_its_bucket() -> None:
     make_account()
     for _ in range(3):
