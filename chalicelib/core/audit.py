@@ -10,6 +10,7 @@ Lines are kept for ``AUDIT_RETENTION`` and never changed. ``audit_log.store`` re
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import re
@@ -81,6 +82,8 @@ class AuditItem(Keyed):
 
 
 _lines: Table[AuditItem] = Table("audit")
+#: Lines of one process and millisecond keep their order
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ def resource_key(account_id: int, resource: str, resource_id: str) -> str:
 
 
 def _item(of: Author, resource_id: str, changes: Mapping[str, Any], outcome: str) -> AuditItem:
-    now, name = clock.now_ms(), secrets.token_hex(8)
+    now, name = clock.now_ms(), f"{next(_numbers) % 0x10000:04x}{secrets.token_hex(6)}"
     item: AuditItem = {
         "pk": partition(of.account_id, now),
         "sk": f"{now:013d}#{name}",

@@ -9,6 +9,7 @@ from chalicelib.core import audit, clock, dynamo
 from chalicelib.core.audit import Author
 from chalicelib.core.dynamo import AnyItem, Table, TransactionFailed
 from chalicelib.core.request import Actor
+from tests.unit.moving_clock import moving_clock
 from tests.unit.people import make_account, make_key
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -71,3 +72,11 @@ def test_a_change_that_the_grant_does_not_allow_is_a_line_and_reading_is_none() 
     (line,) = lines()
     assert (line["outcome"], line["action"], line["resource"]) == ("refused", "DELETE", "templates")
     assert (line["resource_id"], line["ip"]) == ("t1", "192.0.2.1")
+
+
+def test_lines_of_one_moment_keep_their_order() -> None:
+    names = [f"t{number}" for number in range(50)]
+    with moving_clock(1_800_000_000.0):
+        for name in names:
+            audit.note(name, of=AUTHOR)
+        assert [line["resource_id"] for line in lines()] == names
