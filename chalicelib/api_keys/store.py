@@ -201,17 +201,7 @@ def from_item(item: ApiKeyItem) -> ApiKey:
     )
 
 
-def _line(before: ApiKey | None, after: ApiKey | None) -> list[Write]:
-    """Return the line of the audit log about a change of a key."""
-    key = after or before
-    assert key is not None
-    return audit.change_line(
-        key.id,
-        shown_fields(before) if before else None,
-        shown_fields(after) if after else None,
-        resource=RESOURCE,
-        subaccount_id=key.subaccount_id,
-    )
+_line: audit.RecordLines[ApiKey] = audit.RecordLines(RESOURCE, lambda each: each.id, shown_fields)
 
 
 def _to_item(key: ApiKey) -> ApiKeyItem:

@@ -15,12 +15,12 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, NotRequired
+from typing import Any, Final, Generic, NotRequired, Protocol, TypeVar
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Keyed, Table, Write
@@ -177,6 +177,44 @@ def change_line(
     if before == after:
         return []
     return line(resource_id, before, after, resource=resource, subaccount_id=subaccount_id)
+
+
+class OwnedRecord(Protocol):
+    """A record that the primary account or a subaccount has."""
+
+    @property
+    def subaccount_id(self) -> int | None:
+        """The subaccount that it belongs to, ``None`` for the primary account."""
+
+
+RecordT = TypeVar("RecordT", bound=OwnedRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLines(Generic[RecordT]):
+    """What makes the lines about the records of one resource, each with its owner.
+
+    ``shown_fields`` returns the fields of a record that a line tells about. With ``always`` there
+    is a line although none of them changed, such as of a new password.
+    """
+
+    resource: str
+    id_of: Callable[[RecordT], str]
+    shown_fields: Callable[[RecordT], Mapping[str, Any]]
+    always: bool = False
+
+    def __call__(self, before: RecordT | None, after: RecordT | None) -> list[Write]:
+        """Return the line of a change; ``None`` where the record did not exist or does not now."""
+        record = after or before
+        assert record is not None
+        make = line if self.always else change_line
+        return make(
+            self.id_of(record),
+            self.shown_fields(before) if before else None,
+            self.shown_fields(after) if after else None,
+            resource=self.resource,
+            subaccount_id=record.subaccount_id,
+        )
 
 
 def commit(action: Write, lines: Sequence[Write]) -> None:

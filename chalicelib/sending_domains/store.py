@@ -270,17 +270,9 @@ def _forget_due(domain: SendingDomain) -> None:
         due.remove(due_entry(domain))
 
 
-def _line(before: SendingDomain | None, after: SendingDomain | None) -> list[Write]:
-    """Return the line of the audit log about a change of a domain."""
-    domain = after or before
-    assert domain is not None
-    return audit.change_line(
-        domain.domain,
-        shown_fields(before) if before else None,
-        shown_fields(after) if after else None,
-        resource=RESOURCE,
-        subaccount_id=domain.subaccount_id,
-    )
+_line: audit.RecordLines[SendingDomain] = audit.RecordLines(
+    RESOURCE, lambda each: each.domain, shown_fields
+)
 
 
 def _default(domain: SendingDomain, former: str | None) -> Write:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from chalicelib.core import addresses, audit, clock
 from chalicelib.core.errors import ApiError
@@ -20,10 +20,9 @@ from chalicelib.core.request import Actor, Request
 from chalicelib.single_sign_on.model import NOT_INVITED, REFUSED, UNVERIFIED, SignInFailed
 from chalicelib.users import invitations, roles
 from chalicelib.users.model import ACTIVE, DISABLED, INVITED, User, draw_id, draw_secret
+from chalicelib.users.request import MOST_NAME
 from chalicelib.users.sign_in import RESOURCE, author_of
 from chalicelib.users.store import users
-
-MOST_NAME: Final = 100
 
 #: How providers write that something is true
 _TRUE = (True, 1, "true", "1")

@@ -189,17 +189,9 @@ def _replace(before: TrackingDomain, after: TrackingDomain) -> None:
     dynamo.transact([*writes, *_line(before, after)])
 
 
-def _line(before: TrackingDomain | None, after: TrackingDomain | None) -> list[Write]:
-    """Return the line of the audit log about a change of a domain."""
-    domain = after or before
-    assert domain is not None
-    return audit.change_line(
-        domain.domain,
-        shown_fields(before) if before else None,
-        shown_fields(after) if after else None,
-        resource=RESOURCE,
-        subaccount_id=domain.subaccount_id,
-    )
+_line: audit.RecordLines[TrackingDomain] = audit.RecordLines(
+    RESOURCE, lambda each: each.domain, shown_fields
+)
 
 
 def _saving(before: TrackingDomain, after: TrackingDomain) -> Write:

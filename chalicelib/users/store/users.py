@@ -266,17 +266,10 @@ def delete(user: User, lines: Sequence[Write]) -> bool:
         config_cache.forget(key_of(user.id))
 
 
-def line(before: User | None, after: User | None) -> list[Write]:
-    """Return the line of the audit log about a change of a user."""
-    user = after or before
-    assert user is not None
-    return audit.line(
-        user.id,
-        shown_fields(before) if before else None,
-        shown_fields(after) if after else None,
-        resource=RESOURCE,
-        subaccount_id=user.subaccount_id,
-    )
+line: audit.RecordLines[User] = audit.RecordLines(
+    RESOURCE, lambda each: each.id, shown_fields, always=True
+)
+"""Return the line of the audit log about a change of a user."""
 
 
 def from_item(item: UserItem) -> User:

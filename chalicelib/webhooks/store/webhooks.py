@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from typing import NotRequired, cast
 
 from chalicelib.core import audit, clock, config_cache, dynamo
-from chalicelib.core.dynamo import Key, Keyed, Table, Write, attributes_of
+from chalicelib.core.dynamo import Key, Keyed, Table, attributes_of
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.webhooks.model import Webhook, shown_fields
 
@@ -124,17 +124,7 @@ def _replace(before: Webhook, after: Webhook) -> None:
         config_cache.forget(key_of(before.account_id, before.id))
 
 
-def _line(before: Webhook | None, after: Webhook | None) -> list[Write]:
-    """Return the line of the audit log about a change of a webhook."""
-    webhook = after or before
-    assert webhook is not None
-    return audit.change_line(
-        webhook.id,
-        shown_fields(before) if before else None,
-        shown_fields(after) if after else None,
-        resource=RESOURCE,
-        subaccount_id=webhook.subaccount_id,
-    )
+_line: audit.RecordLines[Webhook] = audit.RecordLines(RESOURCE, lambda each: each.id, shown_fields)
 
 
 def _to_item(webhook: Webhook) -> WebhookItem:
