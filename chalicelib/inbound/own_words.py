@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from chalicelib.inbound.markup import text_of_markup
+from chalicelib.mail_format.markup import text_of_markup
 from chalicelib.inbound.mime import ORIGINALS, Mail, ReceivedPart
 from chalicelib.inbound.notice_phrases import notice_phrases
 

@@ -14,7 +14,8 @@ from chalicelib.core.bounce_classes import (
 )
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import clean_reply
-from chalicelib.inbound import arf, auto_reply, bounce_text, dsn
+from chalicelib.inbound import arf, bounce_text, dsn
+from chalicelib.mail_format import auto_reply
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.dsn import RecipientStatus
 from chalicelib.inbound.mime import Mail
