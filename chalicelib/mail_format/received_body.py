@@ -14,7 +14,6 @@ from typing import Final
 
 from chalicelib.core.spool import Octets, pieces_of
 from chalicelib.mail_format.charsets import charset
-from chalicelib.mail_format.received_fields import newlines
 
 _PADDING = re.compile(rb"=+")
 _DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -54,8 +53,8 @@ def text_of(octets: Octets, start: int, end: int, encoding: str, label: str, mos
         content += piece
         if len(content) > most:
             break
-    data = newlines(bytes(content[:most]))
-    return _in_charset(data, label, is_whole=len(content) <= most)
+    text = _in_charset(bytes(content[:most]), label, is_whole=len(content) <= most)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def from_base64(body: bytes) -> bytes:

@@ -115,10 +115,11 @@ def _cut(
     spans: list[tuple[int, int]] = []
     at: int | None = None
     for before, after, is_last in _delimiter_lines(octets, start, end, delimiter):
-        if at is not None:
+        # Between lines that follow on each other there is no part
+        if at is not None and before >= at:
             if before > at and octets[before - 1 : before] == b"\r":
                 before -= 1
-            spans.append((at, max(at, before)))
+            spans.append((at, before))
         if is_last or len(spans) >= most:
             return spans
         at = after
