@@ -53,6 +53,7 @@ from chalicelib.mail_format.headers import HeaderError, encode_header
 from chalicelib.mail_format.seven_bit import seven_bit
 from chalicelib.mail_format.transfer_encoding import is_seven_bit, lines_fit
 from chalicelib.metrics import query_filters
+from chalicelib.received_mail import parsing, reply_text
 from chalicelib.sender_requirements import dmarc
 from chalicelib.template_language import HTML, Budget, TemplateError
 from chalicelib.template_language.compiled import compile_uncached
@@ -167,6 +168,15 @@ def mail(data: bytes) -> None:
     auto_reply.is_of_responder(message.fields, message.fields.words("subject"))
     auto_reply.is_automatic(message.fields)
     addresses.message_named_in(message.fields.values())
+
+
+def received_messages(data: bytes) -> None:
+    """A received message is read whatever it holds; its parts have the sizes that it says."""
+    parsed = parsing.read(data)
+    for attachment in parsed.attachments:
+        assert attachment.size == sum(map(len, parsing.content_of(data, attachment)))
+        assert not {"/", "\\", "\n"} & set(attachment.name)
+    reply_text.of(parsed)
 
 
 def domain_reports(data: bytes) -> None:
@@ -535,6 +545,12 @@ TARGETS = (
         (b"X-SVC-API: {", b"X-MSYS-API:"),
     ),
     Target("mail", mail, _MAIL, (*_MIME_WORDS, b"Final-Recipient: rfc822;", b"Status: 5.1.1")),
+    Target(
+        "received-messages",
+        received_messages,
+        (*_MAIL, _MULTIPART),
+        (*_MIME_WORDS, b"filename*0*=", b"On a@b.test wrote:"),
+    ),
     Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
     Target("certificates", certificates, (_CERTIFICATE,), (b"\x30\x82", b"\x06\x03\x55\x1d")),
     Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
