@@ -594,6 +594,12 @@ class Settings:
         "late (60 days)",
         values.COUNT_FROM_1,
     )
+    received_mail_retention: int = setting(
+        864_000,
+        "How long received messages are kept (10 days), and their attachments can be fetched. At"
+        " most 1209600 (14 days): the bucket removes large ones a day later",
+        values.RECEIVED_MAIL_SECONDS,
+    )
     domain_reports_retention: int = setting(
         7_776_000,
         "How long the DMARC and TLS reports of other hosts are kept (90 days)",
