@@ -14,7 +14,7 @@ from chalicelib.core.queues import Received, Work
 from chalicelib.core.spool import Body
 from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhook_dispatch.schedule import Schedule
-from chalicelib.webhooks.model import Endpoint, WebhookBatch
+from chalicelib.webhooks.model import Endpoint
 from chalicelib.webhooks.posting import PostResult
 
 
@@ -63,7 +63,3 @@ class BatchKind(ABC):
 
         Raises :class:`BodyGone`.
         """
-
-    def after(self, batch: WebhookBatch) -> int:
-        """Return until when the record of a batch is kept, in seconds since 1970."""
-        return batch.at_ms // 1000 + self.retention()

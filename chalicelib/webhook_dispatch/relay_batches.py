@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from chalicelib.core import clock
 from chalicelib.core.dynamo import AnyItem, Key
@@ -24,7 +25,7 @@ from chalicelib.received_mail import store as received_mail
 from chalicelib.received_mail.model import ParsedMessage, ReceivedMessage
 from chalicelib.relay_webhooks import store as relay_webhooks
 from chalicelib.relaying import payload, relay_events
-from chalicelib.relaying.relay_events import RelayFields
+from chalicelib.relaying.relay_events import AttemptKind
 from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhook_dispatch.batch_kind import BatchKind, BodyGone
 from chalicelib.webhook_dispatch.schedule import Schedule
@@ -85,8 +86,7 @@ class RelayBatches(BatchKind):
 
     def work_again(self, head: BatchHead, body: bytes | None) -> Work[Json]:
         """Return a message without a body: it is made when it is posted."""
-        fields = fields_of(_stored(head))
-        again = BatchHead(**{**head.as_json(), "relay": fields})
+        again = replace(head, relay=relay_events.fields_of(_stored(head)))
         return Work(again.as_json(), tenant=head.account_id)
 
 
@@ -101,7 +101,7 @@ def work_of(message: ReceivedMessage, parsed: ParsedMessage, octets: Octets) -> 
         message.id,
         1,
         message.received_ms,
-        relay=fields_of(message),
+        relay=relay_events.fields_of(message),
     )
     return Work(head.as_json(), _small_body(message, parsed, octets), tenant=message.account_id)
 
@@ -114,18 +114,6 @@ def body_of(message: ReceivedMessage) -> Iterator[Spool]:
         body = payload.build(message, parsing.read(octets), octets)
     with body:
         yield body
-
-
-def fields_of(message: ReceivedMessage) -> RelayFields:
-    """Return what the events of a message's attempts are made of."""
-    return {
-        "relay_id": message.id,
-        "account_id": message.account_id,
-        "subaccount_id": message.subaccount_id,
-        "webhook_id": message.webhook_id,
-        "rcpt_to": message.rcpt_to,
-        "msg_from": message.mail_from,
-    }
 
 
 def _stored(head: BatchHead) -> ReceivedMessage:
@@ -143,9 +131,7 @@ def _small_body(message: ReceivedMessage, parsed: ParsedMessage, octets: Octets)
         return b"" if body.size > MOST_IN_QUEUE else body.octets()[:]
 
 
-def _event_type(
-    result: PostResult, *, is_over: bool
-) -> Literal["relay_delivery", "relay_tempfail", "relay_permfail"]:
+def _event_type(result: PostResult, *, is_over: bool) -> AttemptKind:
     if result.is_accepted:
         return "relay_delivery"
     return "relay_permfail" if is_over else "relay_tempfail"
@@ -155,4 +141,4 @@ def _reason(result: PostResult) -> str:
     """Return why a target did not take a message, without what it answered: that may be secret."""
     if result.status is None:
         return f"{result.failure_code}: {result.reason}"
-    return f"the target answered with status {result.status}"
+    return f"{result.status} was the answer of the target"
