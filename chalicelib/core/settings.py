@@ -673,6 +673,37 @@ class Settings:
         values.NUMBER,
     )
 
+    # Relay webhooks
+    relay_webhook_retry_base: float = setting(
+        300.0,
+        "Delay before a received message is posted to its relay webhook again for the first time. "
+        "Later delays grow",
+        values.NUMBER,
+        local=1.0,
+    )
+    relay_webhook_attempts: int = setting(
+        9,
+        "How often a received message is posted until `RELAY_WEBHOOK_RETRY_EXPIRY`, the first post "
+        "included",
+        values.COUNT_FROM_1,
+    )
+    relay_webhook_retry_expiry: float = setting(
+        28_800.0,
+        "Age at which posting a received message is given up (8 hours)",
+        values.NUMBER_ABOVE_0,
+        local=110.0,
+    )
+    relay_webhook_retention: int = setting(
+        864_000,
+        "How long the attempts to post a received message are kept (10 days)",
+        values.COUNT_FROM_1,
+    )
+    relay_inline_bytes: int = setting(
+        10_240,
+        "Largest attachment that is posted to relay webhooks as data, besides its URL",
+        values.COUNT,
+    )
+
     def table(self, name: str) -> str:
         """Return the full name of the table ``name``."""
         return f"postfinch-{self.stage}-{name}"
