@@ -38,8 +38,8 @@ class SmtpMessage:
 
     ``data`` is without that header and has CRLF line ends; the recipients are addresses
     (``core.addresses``). ``options`` holds those of ``open_tracking``, ``click_tracking``,
-    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool`` and ``dkim_key`` that the
-    header set.
+    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool``, ``dkim_key`` and
+    ``reply_domain`` that the header set.
     """
 
     mail_from: str
