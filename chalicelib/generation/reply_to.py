@@ -40,6 +40,7 @@ class ReplyTo:
         return _field(name, self._domain).replace(_PLACE.encode(), local_part.encode())
 
 
+@lru_cache(maxsize=256)
 def name_of(reply_to: str, sender: Mailbox) -> str:
     """Return the name of the first address in a Reply-To that has one, else that of the From."""
     return next((each.name for each in read_mailboxes(reply_to) if each.name), sender.name)
