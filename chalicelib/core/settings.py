@@ -293,9 +293,30 @@ class Settings:
     )
     relay_inbound_ports: str = setting(
         "25",
-        "Ports on which the relay takes bounces, complaints and unsubscribe mails, "
-        "comma-separated. Empty: none",
+        "Ports on which the relay takes bounces, complaints and unsubscribe mails, and mail for "
+        "inbound domains, comma-separated. Empty: none",
         values.PORTS.or_empty(),
+    )
+    relay_inbound_bytes: int = setting(
+        20 * MIB, "Largest message that an inbound domain receives", values.COUNT_FROM_1
+    )
+    relay_inbound_messages: int = setting(
+        6_000,
+        "Messages that the inbound ports of a host take in a minute from one address (one network "
+        "of 64 bits of IPv6). 0: no limit",
+        values.COUNT,
+    )
+    relay_inbound_recipients: int = setting(
+        12_000,
+        "Recipients that one address may name in a minute at the inbound ports of a host. "
+        "0: no limit",
+        values.COUNT,
+    )
+    relay_inbound_domain_recipients: int = setting(
+        60_000,
+        "Recipients that one inbound domain may have in a minute at the inbound ports of a host. "
+        "0: no limit",
+        values.COUNT,
     )
     relay_certificate: str = setting(
         "",
