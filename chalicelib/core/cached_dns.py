@@ -58,7 +58,8 @@ class Lookups:
 
     def start(self, questions: Iterable[_Question]) -> None:
         """Begin to look up each (name, type) that is not in the cache, in threads."""
-        for question in questions:
+        for name, kind in questions:
+            question = name.lower(), kind
             with self._lock:
                 if question not in self._running and self._cached(question) is None:
                     self._running[question] = _threads().submit(self._ask, question)

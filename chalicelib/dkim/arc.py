@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from chalicelib.core import dns
 from chalicelib.core.dns import TextLookup
-from chalicelib.dkim.received_message import HeaderField, ReceivedMessage, relaxed_field
 from chalicelib.dkim.signature_check import (
     FAIL,
     PASS,
@@ -30,6 +29,7 @@ from chalicelib.dkim.signature_field import (
     read_message_signature,
     require,
 )
+from chalicelib.dkim.signed_message import HeaderField, SignedMessage, relaxed_field
 
 RESULTS: Final = b"arc-authentication-results"
 MESSAGE: Final = b"arc-message-signature"
@@ -77,7 +77,7 @@ class _Set:
     tags: dict[str, str]
 
 
-def chain_of(message: ReceivedMessage, texts: TextLookup = dns.texts) -> ArcChain:
+def chain_of(message: SignedMessage, texts: TextLookup = dns.texts) -> ArcChain:
     """Return the state of a message's chain."""
     fields = arc_fields(message)
     if not fields:
@@ -94,7 +94,7 @@ def chain_of(message: ReceivedMessage, texts: TextLookup = dns.texts) -> ArcChai
     return ArcChain(PASS, "", len(sets), _sealer(sets), oldest_pass)
 
 
-def arc_fields(message: ReceivedMessage) -> list[HeaderField]:
+def arc_fields(message: SignedMessage) -> list[HeaderField]:
     """Return the fields of all sets of a message."""
     return [field for field in message.fields if field.name in (RESULTS, MESSAGE, SEAL)]
 
@@ -151,7 +151,7 @@ def _check_states(sets: list[_Set]) -> None:
 
 
 def _check_message(
-    message: ReceivedMessage, sets: list[_Set], instance: int, texts: TextLookup
+    message: SignedMessage, sets: list[_Set], instance: int, texts: TextLookup
 ) -> None:
     """Check one signature of the message."""
     field = sets[instance - 1].message
@@ -194,7 +194,7 @@ def _check_seal(each: _Set, digest: Any, instance: int, texts: TextLookup) -> No
         raise _Broken(f"{what} is not valid")
 
 
-def _oldest_pass(message: ReceivedMessage, sets: list[_Set], texts: TextLookup) -> int | None:
+def _oldest_pass(message: SignedMessage, sets: list[_Set], texts: TextLookup) -> int | None:
     """Return the lowest instance of the run of valid signatures, 0 if it is the first one.
 
     Each check may hash the whole body, so a long run is followed only so far; then it is ``None``.

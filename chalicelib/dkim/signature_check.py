@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from chalicelib.core import clock
 from chalicelib.core.dns import LookupFailed, TextLookup
 from chalicelib.dkim.public_key import BadKey, PublicKey, find_key
-from chalicelib.dkim.received_message import HeaderField, ReceivedMessage, relaxed_field
 from chalicelib.dkim.signature_field import SHA1, SignatureField
+from chalicelib.dkim.signed_message import HeaderField, SignedMessage, relaxed_field
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -44,7 +44,7 @@ class KeyProblem(Exception):
 
 
 def check_signature(
-    message: ReceivedMessage,
+    message: SignedMessage,
     field: HeaderField,
     signature: SignatureField,
     texts: TextLookup,
@@ -103,7 +103,7 @@ def _acceptance(signature: SignatureField, unsigned: int) -> Outcome:
 
 
 def _head_digest(
-    message: ReceivedMessage, own_field: HeaderField, signature: SignatureField
+    message: SignedMessage, own_field: HeaderField, signature: SignatureField
 ) -> bytes:
     """Return the hash of the fields that are signed; same names from the bottom up."""
     is_relaxed = signature.is_head_relaxed

@@ -10,7 +10,6 @@ from typing import Final
 from chalicelib.core import dns
 from chalicelib.core.dns import TextLookup
 from chalicelib.core.spool import Octets
-from chalicelib.dkim.received_message import HeaderField, ReceivedMessage
 from chalicelib.dkim.signature_check import (
     NEUTRAL,
     PASS,
@@ -24,6 +23,7 @@ from chalicelib.dkim.signature_field import (
     key_name,
     read_signature,
 )
+from chalicelib.dkim.signed_message import HeaderField, SignedMessage
 
 MOST_SIGNATURES: Final = 5
 """Signatures of a message that are verified: each costs a DNS query and two hashes."""
@@ -47,16 +47,16 @@ class Signature:
 
 
 def signatures_of(
-    message: Octets | ReceivedMessage, texts: TextLookup = dns.texts, *, is_report: bool = False
+    message: Octets | SignedMessage, texts: TextLookup = dns.texts, *, is_report: bool = False
 ) -> Iterator[Signature]:
     """Verify the first signatures of a message with CRLF line ends.
 
     A report may be signed with a key that is only for TLS reports, and must be signed to its end,
     whatever ``l=`` says (RFC 8460 3).
     """
-    if not isinstance(message, ReceivedMessage):
-        message = ReceivedMessage(message)
-    for field in islice(message.named(FIELD), MOST_SIGNATURES):
+    if not isinstance(message, SignedMessage):
+        message = SignedMessage(message)
+    for field in islice(message.fields_with(FIELD), MOST_SIGNATURES):
         yield _verified(message, field, texts, is_report=is_report)
 
 
@@ -72,7 +72,7 @@ def key_names(fields: Iterable[HeaderField]) -> Iterator[str]:
 
 
 def _verified(
-    message: ReceivedMessage, field: HeaderField, texts: TextLookup, *, is_report: bool
+    message: SignedMessage, field: HeaderField, texts: TextLookup, *, is_report: bool
 ) -> Signature:
     tags: dict[str, str] = {}
     try:

@@ -100,7 +100,7 @@ class _Evaluation:
 
     def _check_host(self, domain: str, *, is_included: bool = False) -> SpfResult:
         """Return the result of a domain's record; raises what :meth:`result_for` catches."""
-        if not _is_domain(domain):
+        if not is_domain(domain):
             return SpfResult(NONE, "the sender has no domain name")
         text = record.select(self.lookups.values(domain, "TXT"))
         if text is None:
@@ -254,7 +254,7 @@ def _dotted(ip: Address) -> str:
     return str(ip) if ip.version == 4 else ".".join(ip.exploded.replace(":", "").upper())
 
 
-def _is_domain(name: str) -> bool:
+def is_domain(name: str) -> bool:
     """Tell whether a name has at least two labels of allowed lengths (RFC 7208 4.3)."""
     labels = name.removesuffix(".").split(".")
     is_short = len(name) <= LONGEST and all(0 < len(label) <= LONGEST_LABEL for label in labels)

@@ -48,7 +48,7 @@ def relaxed_field(name: bytes, value: bytes) -> bytes:
     return b"%s:%s\r\n" % (name, _RUN.sub(b" ", unfolded).strip(b" "))
 
 
-class ReceivedMessage:
+class SignedMessage:
     """A message with CRLF line ends, of any size.
 
     ``is_too_large`` says that the header section is beyond the limits; then there are no fields.
@@ -60,7 +60,7 @@ class ReceivedMessage:
         self.fields, self._body_start = _read_head(octets)
         self.is_too_large = self._body_start < 0
 
-    def named(self, name: bytes) -> Iterator[HeaderField]:
+    def fields_with(self, name: bytes) -> Iterator[HeaderField]:
         """Yield the fields with a name, which is in lower case, from the first one on."""
         return (field for field in self.fields if field.name == name)
 
