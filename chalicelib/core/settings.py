@@ -353,6 +353,31 @@ class Settings:
         local=2.0,
     )
 
+    # Verdicts on received mail
+    spam_check: str = setting(
+        "",
+        "Who judges whether a received message is spam: `spamd://host:783` (SpamAssassin) or"
+        " `rspamd://host:11333` (Rspamd). Without a port it is that one. Empty: nobody",
+        values.SPAM_CHECKER.or_empty(),
+    )
+    virus_check: str = setting(
+        "",
+        "Who searches received messages for viruses: `clamd://host:3310` (ClamAV). Empty: nobody",
+        values.VIRUS_CHECKER.or_empty(),
+    )
+    scan_timeout: float = setting(
+        20.0,
+        "Time for the answer of `SPAM_CHECK` and of `VIRUS_CHECK`, which are asked side by side."
+        " After it the message goes on, and its verdict says so",
+        values.NUMBER_ABOVE_0,
+    )
+    verdict_timeout: float = setting(
+        10.0,
+        "Time for all look-ups in the DNS about one received message (SPF, DKIM, DMARC and ARC)."
+        " What is open after it is a temporary error",
+        values.NUMBER_ABOVE_0,
+    )
+
     # Accepting and generating
     chunk_recipients: int = setting(
         100,
