@@ -261,6 +261,14 @@ def event_exports(event: Any) -> BatchResponse:
     return export_batch(event.to_dict())
 
 
+@app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
+def inbound_mail(event: Any) -> BatchResponse:
+    """Read received mail, and pass it on as the routes of its inbound domain say."""
+    from chalicelib.inbound.worker import receive_batch
+
+    return receive_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -354,6 +362,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "inbound-mail": inbound_mail,
 }
 
 #: name → scheduled function

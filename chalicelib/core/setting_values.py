@@ -115,6 +115,10 @@ SMARTHOST = Allowed(
     "host or host:port, with an IPv6 address in brackets",
     _has_valid_address,
 )
+SPAM_CHECKER = Allowed(
+    rf"(spamd|rspamd)://({_HOST}|\[{_IPV6}\])(:{_PORT})?", "spamd://host:783 or rspamd://host:11333"
+)
+VIRUS_CHECKER = Allowed(rf"clamd://({_HOST}|\[{_IPV6}\])(:{_PORT})?", "clamd://host:3310")
 RESOLVERS = comma_separated(
     rf"({_IPV4}|\[{_IPV6}\])(:{_PORT})?|{_IPV6}",
     "IP addresses, each as address or address:port (IPv6 with a port in brackets)",

@@ -65,6 +65,7 @@ from infrastructure.local.dns import record_syntax
 from relay import api_header, command_arguments, login
 from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
+from relay.message_content import MessageContent
 from relay.message_data import MessageData
 from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
@@ -136,12 +137,12 @@ def smtp_data(data: bytes) -> None:
 
 
 def _data(data: bytes, step: int) -> object:
-    message = MessageData(10_000, 1000)
+    message = MessageData(MessageContent(10_000, 1000))
     for start in range(0, len(data), step):
         rest = message.feed(data[start : start + step])
         if rest is not None:
             try:
-                content: object = message.message()
+                content: object = message.content.message()
             except SmtpRefusal:
                 # Of several reasons, which one is told depends on the order of octets that came
                 content = "refused"
