@@ -82,6 +82,17 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+def _relay_webhooks() -> Iterable[Blueprint]:
+    """Import the routes of relay webhooks, and with them the parser of received messages."""
+    import chalicelib.relay_webhooks.routes
+    import chalicelib.webhook_dispatch.relay_routes
+
+    return (
+        chalicelib.relay_webhooks.routes.routes,
+        chalicelib.webhook_dispatch.relay_routes.routes,
+    )
+
+
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
 app.register_middleware(invocations.of_queue, "sqs")
@@ -113,6 +124,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
@@ -235,7 +247,7 @@ def webhook_events(event: Any) -> BatchResponse:
     name="webhook_batches",
 )
 def webhook_batches(event: Any) -> BatchResponse:
-    """Post batches of events to webhooks."""
+    """Post batches of events to webhooks, and received messages to relay webhooks."""
     from chalicelib.webhook_dispatch.worker import post_batches
 
     return post_batches(event.to_dict())
