@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Final
 
+from chalicelib.core.json_types import Json
 from chalicelib.core.spool import Spool
 from chalicelib.received_mail import parsing
 from chalicelib.received_mail.model import ReceivedMessage
@@ -13,7 +14,7 @@ from chalicelib.relaying import payload
 
 #: 2026-01-05 09:00:00 UTC
 _RECEIVED_MS: Final = 1_767_603_600_000
-_VERDICTS: Final = {
+_VERDICTS: Final[Json] = {
     "spf": {"result": "pass", "domain": "example.org", "scope": "mfrom", "reason": ""},
     "dkim": [],
     "dmarc": {
