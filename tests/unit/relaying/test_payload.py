@@ -104,7 +104,8 @@ def test_a_payload_has_what_the_email_package_reads_in_the_message() -> None:
     assert content["subject"] == judge["Subject"] == "Grüße"
     assert (content["to"], content["cc"]) == (["bob@tickets.test"], ["cy@inbox.test"])
     html, plain = judge.get_body(("html",)), judge.get_body(("plain",))
-    assert html is not None and plain is not None
+    assert html is not None
+    assert plain is not None
     assert content["html"].strip() == html.get_content().strip()
     assert content["text"].strip() == plain.get_content().strip()
     assert [next(iter(each.items())) for each in content["headers"]] == list(judge.items())
