@@ -82,6 +82,17 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+def _relay_webhooks() -> Iterable[Blueprint]:
+    """Import the routes of relay webhooks, and with them the parser of received messages."""
+    import chalicelib.relay_webhooks.routes
+    import chalicelib.webhook_dispatch.relay_routes
+
+    return (
+        chalicelib.relay_webhooks.routes.routes,
+        chalicelib.webhook_dispatch.relay_routes.routes,
+    )
+
+
 #: The paths of received messages
 RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
 
@@ -124,6 +135,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
 app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
@@ -247,7 +259,7 @@ def webhook_events(event: Any) -> BatchResponse:
     name="webhook_batches",
 )
 def webhook_batches(event: Any) -> BatchResponse:
-    """Post batches of events to webhooks."""
+    """Post batches of events to webhooks, and received messages to relay webhooks."""
     from chalicelib.webhook_dispatch.worker import post_batches
 
     return post_batches(event.to_dict())

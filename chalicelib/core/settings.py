@@ -739,11 +739,6 @@ class Settings:
         values.NUMBER_ABOVE_0,
         local=110.0,
     )
-    relay_webhook_retention: int = setting(
-        864_000,
-        "How long the attempts to post a received message are kept (10 days)",
-        values.COUNT_FROM_1,
-    )
     relay_inline_bytes: int = setting(
         10_240,
         "Largest attachment that is posted to relay webhooks as data, besides its URL",

@@ -65,7 +65,9 @@ FUNCTIONS: Final = {
     "events": _access("config events messages metrics suppression", _RECORDS, _OBJECTS),
     "ingest": _access("events", ("events", "ingest"), _WRITE),
     "webhook_events": _access("", ("webhook-batches", "webhook-events"), _WRITE),
-    "webhook_batches": _access("config webhooks", ("webhook-batches",), (*_WRITE, *_KEYS)),
+    "webhook_batches": _access(
+        "config messages webhooks", ("events", "webhook-batches"), (*_WRITE, *_KEYS)
+    ),
     "event_exports": _access("", ("event-exports",), (*_WRITE, *TARGET_ACTIONS)),
     # It sends what it forwards as the relay does
     "inbound_mail": _access(
