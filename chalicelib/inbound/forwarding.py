@@ -73,8 +73,9 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
         domain = _sending_domain(message)
         sender = _address_at(domain, message)
         data = _forwarded(octets, sender, message.domain)
+        # Without a MAIL FROM: an enterprise account's would be kept, and get the bounces
         envelope = SmtpMessage(
-            sender, [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
+            "", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
         )
         transmission_id = ids.repeatable_transmission_id(message.received_ms, message.id)
         return accept_message(*owner, envelope, transmission_id)
