@@ -113,7 +113,7 @@ def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     fields = _fields(data[:head_end])
     author = _author(fields)
     name = author.sender.name or author.sender.email if author.sender else "Unknown sender"
-    mailbox = Mailbox(sender, f"{name[:_LONGEST_NAME]} via {inbound_domain}")
+    mailbox = Mailbox(sender, f"{name[:_LONGEST_NAME].strip()} via {inbound_domain}")
     kept = [field for field in fields if field[0] not in (*_REMOVED, "reply-to")]
     kept = rfc822.replace_field(kept, mailboxes_field("From", [mailbox]))
     if author.reply_to:

@@ -90,7 +90,7 @@ def test_the_author_is_in_the_name_of_from_and_in_reply_to() -> None:
     assert (author.display_name, author.addr_spec) == (f"Ann Lee via {NAME}", f"help@{NAME}")
     assert [each.addr_spec for each in mail["Reply-To"].addresses] == ["ann@inbox.test"]
     assert (mail["Subject"], mail["To"], mail["Sender"]) == ("Re: Order", "help@in.test", None)
-    assert mail.get_content() == "Yes, please.\n"
+    assert mail.get_content() == "Yes, please.\r\n"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_author_is_in_the_name_of_from_and_in_reply_to() -> None:
         ({"Reply_To": "nonsense"}, f"Ann Lee via {NAME}", ["ann@inbox.test"]),
         ({"From": "nonsense"}, f"Unknown sender via {NAME}", []),
         ({"From": ""}, f"Unknown sender via {NAME}", []),
-        ({"From": f"{'x' * 900} <a@x.test>"}, f"{'x' * 200} via {NAME}", ["a@x.test"]),
+        ({"From": f"{'Ann ' * 200} <a@x.test>"}, f"{'Ann ' * 50}via {NAME}", ["a@x.test"]),
     ],
 )
 def test_a_from_of_any_form_is_forwarded(
@@ -156,7 +156,7 @@ def test_a_large_message_is_read_through_its_mapping() -> None:
     with Spool(most_in_memory=1) as spool:
         spool.write(raw("x\r\n" * 100_000))
         mail = forwarded(spool.octets())  # type: ignore[arg-type]
-    assert mail.get_content() == "x\n" * 100_000
+    assert mail.get_content() == "x\r\n" * 100_000
 
 
 def test_from_is_at_the_recipients_domain_or_one_above_or_any_other_of_the_owner() -> None:
@@ -201,7 +201,7 @@ def test_limits_of_the_plan_count_but_not_for_a_repetition() -> None:
     domains.create(domain(NAME))
     assert forward(message(), raw()) == forward(message(), raw())
     assert len({chunk.unit for chunk in chunks()}) == 1
-    with pytest.raises(NotForwarded, match="^550 "):
+    with pytest.raises(NotForwarded, match=r"^550 "):
         forward(message(id=f"{AT_MS:012x}{'b' * 14}"), raw())
     assert len(list(transmissions.in_account(1))) <= 1
 
