@@ -79,7 +79,7 @@ def handle(receives: int = 1) -> list[str]:
 
 def received() -> list[ReceivedMessage]:
     """Return the messages of account 1 that are stored, in the order of their ids."""
-    summaries, _ = store.between(1, "", "~", 1000)
+    summaries, _ = store.between(1, store.position_at(0), store.position_after(AT_MS), 1000)
     messages = [store.find(Scope(1, None), each.id) for each in summaries]
     return sorted(filter(None, messages), key=lambda each: each.id)
 

