@@ -82,6 +82,17 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+#: The paths of received messages
+RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
+
+
+def _received() -> Iterable[Blueprint]:
+    """Import the routes of received messages."""
+    import chalicelib.received_mail.routes
+
+    return (chalicelib.received_mail.routes.routes,)
+
+
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
 app.register_middleware(invocations.of_queue, "sqs")
@@ -113,6 +124,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
