@@ -97,5 +97,3 @@ def route(pattern: str, action: Action, forward_to: str = "") -> MailRoute:
 def types(events: Sequence[Event]) -> list[str]:
     """Return the types of events."""
     return [event["type"] for event in events]
-
-

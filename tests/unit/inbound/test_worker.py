@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from chalicelib.received_mail import parsing, store
 from chalicelib.received_mail.inbound_queue import MOST_IN_QUEUE
 from chalicelib.sending_domains import store as domains
 from tests.fake_cloud import aws_requests, queued, queued_work, stored_objects
+from tests.unit.inbound import deadly
 from tests.unit.inbound.examples import INJECTED_MS, MESSAGE, TRANSMISSION, store_context
 from tests.unit.inbound.received import (
     AT_MS,
@@ -156,20 +156,10 @@ def test_a_bad_message_fails_alone() -> None:
     assert types(emitted()) == ["relay_injection"]
 
 
-def die_of_poison(argument: bytes) -> bytes:
-    """Read a message as the worker does; one kind ends the process."""
-    import json
-    from pathlib import Path
-
-    if b"poison" in Path(json.loads(argument)[0]).read_bytes():
-        os.abort()
-    return b""
-
-
 def test_a_message_that_its_worker_dies_of_fails_alone_in_a_process_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rehearsal, "read_file", die_of_poison)
+    monkeypatch.setattr(rehearsal, "read_file", deadly.die_of_poison)
     store_inbound_domain()
     take(raw("poison"), number=1)
     take(raw(), number=2)
