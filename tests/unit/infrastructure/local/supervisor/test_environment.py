@@ -201,7 +201,7 @@ def test_the_port_of_mail_that_comes_in_can_be_named_and_is_found_by_other_progr
     loaded = settings.load(config.child_environment())
     assert loaded.relay_inbound_ports == str(port)
     assert InternalPorts.read(config.data_dir).inbound == port
-    with pytest.raises(ConfigError, match="INBOUND_PORT and SMTP_PORT|SMTP_PORT and INBOUND_PORT"):
+    with pytest.raises(ConfigError, match="SMTP_PORT and INBOUND_PORT"):
         prepare({**environ, "INBOUND_PORT": str(config.smtp_port)})
 
 
