@@ -40,8 +40,8 @@ from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import EventWindow
-from chalicelib.inbound import addresses, auto_reply, mime, report
-from chalicelib.mail_format import armor, encoded_words, mime_tree, rfc822
+from chalicelib.inbound import addresses, mime, report
+from chalicelib.mail_format import armor, auto_reply, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import (
     mailboxes_field,
     read_addresses,

@@ -273,7 +273,7 @@ def test_a_message_that_would_take_long_to_verify_is_dropped_at_once(
     mail = f"DKIM-Signature: {tags}\r\n".encode() + message
     started = process_time()
     assert accept("", [TO], mail) == NO_EVENT
-    assert process_time() - started < 2, "dkimpy would take a minute"
+    assert process_time() - started < 2, "a verifier must not take long for blanks"
     assert "without a valid signature" in caplog.text
 
 
@@ -285,7 +285,7 @@ def test_a_key_that_would_take_long_to_use_is_none() -> None:
     record = f"v=DKIM1; k=rsa; p={base64.b64encode(key).decode()}"
     message = signed(message_with(dmarc_xml()))
     started = process_time()
-    (signature,) = signatures_of(message, 1, lambda _: [record], is_report=True)
+    (signature,) = signatures_of(message, lambda _: [record], is_report=True)
     assert process_time() - started < 2
     assert signature.problem
 
@@ -321,7 +321,7 @@ def test_any_signature_is_valid_or_not(name: str, value: str) -> None:
     text = "; ".join(f"{key}={each}" for key, each in tags.items())
     mail = f"DKIM-Signature: {text}\r\n".encode() + message
     record = txt_record(PAIR.public_b64)
-    (signature,) = signatures_of(mail, 1, lambda _: [record], is_report=True)
+    (signature,) = signatures_of(mail, lambda _: [record], is_report=True)
     assert signature.problem
 
 
