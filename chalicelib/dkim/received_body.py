@@ -72,6 +72,8 @@ def _without_open_end(lines: bytes) -> tuple[bytes, bytes]:
 
 def _without_line_ends(lines: bytes) -> tuple[bytes, int]:
     """Return lines without the CRLF at their end, and how many CRLF these were."""
+    if not lines.endswith(b"\n"):
+        return lines, 0
     ends = lines[len(lines.rstrip(_CRLF)) :]
     count = len(ends) // 2
     if ends != _CRLF * count:
