@@ -15,6 +15,7 @@ from chalicelib.dkim.signed_message import relaxed_field
 from tests.unit.key_pairs import PAIR
 
 DOMAIN, SELECTOR = "sender.test", "s1"
+SEALERS = ("one.test", "two.test", "three.test")
 KEY_NAME = f"{SELECTOR}._domainkey.{DOMAIN}"
 RECORD = txt_record(PAIR.public_b64)
 _ED25519 = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -51,6 +52,22 @@ def sign_by_hand(tags: Mapping[str, str], body_form: bytes, head: bytes = b"") -
     head = head or b"from:Ann <ann@sender.test>\r\n"
     signature = b64encode(_ED25519.sign(sha256(head + own).digest()))
     return b"DKIM-Signature:" + value + signature + b"\r\n" + MESSAGE
+
+
+def seal(message: bytes, sealer: str, state: bytes = b"pass") -> bytes:
+    """Add a set of ARC fields, as a host named ``sealer`` does."""
+    results = f"Authentication-Results: {sealer}; arc={state.decode()}; spf=pass\r\n".encode()
+    keys = (b"s1", sealer.encode(), PAIR.private_pem.encode(), sealer.encode())
+    fields = dkim.arc_sign(results + message, *keys)
+    return b"".join(bytes(field) for field in fields) + message
+
+
+def sealed(sets: int, message: bytes | None = None) -> bytes:
+    """Return a message that so many hosts sealed."""
+    message = sign() if message is None else message
+    for number in range(sets):
+        message = seal(message, SEALERS[number % 3], b"pass" if number else b"none")
+    return message
 
 
 def texts_of(**records: str) -> Callable[[str], list[str]]:

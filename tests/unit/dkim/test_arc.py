@@ -12,26 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.core.dns import LookupFailed
 from chalicelib.dkim.arc import MOST_SETS, ArcChain, chain_of
 from chalicelib.dkim.signed_message import SignedMessage
-from tests.unit.dkim.signed_mail import MESSAGE, RECORD, sign
-from tests.unit.key_pairs import PAIR
-
-SEALERS = ("one.test", "two.test", "three.test")
-
-
-def seal(message: bytes, sealer: str, state: bytes = b"pass") -> bytes:
-    """Add a set of ARC fields, as a host named ``sealer`` does."""
-    results = f"Authentication-Results: {sealer}; arc={state.decode()}; spf=pass\r\n".encode()
-    keys = (b"s1", sealer.encode(), PAIR.private_pem.encode(), sealer.encode())
-    fields = dkim.arc_sign(results + message, *keys)
-    return b"".join(bytes(field) for field in fields) + message
-
-
-def chain(sets: int, message: bytes | None = None) -> bytes:
-    """Return a message that so many hosts sealed."""
-    message = sign() if message is None else message
-    for number in range(sets):
-        message = seal(message, SEALERS[number % 3], b"pass" if number else b"none")
-    return message
+from tests.unit.dkim.signed_mail import MESSAGE, RECORD, SEALERS, seal, sealed, sign
 
 
 def state_of(message: bytes) -> ArcChain:
@@ -52,13 +33,13 @@ def test_a_message_without_a_chain_has_none() -> None:
 
 @pytest.mark.parametrize("sets", [1, 2, 4])
 def test_a_chain_that_dkimpy_made_passes(sets: int) -> None:
-    message = chain(sets)
+    message = sealed(sets)
     assert dkimpy_passes(message)
     assert state_of(message) == ArcChain("pass", "", sets, SEALERS[(sets - 1) % 3], 0)
 
 
 def test_the_oldest_pass_is_where_the_message_was_changed_last() -> None:
-    once = chain(1).replace(b"works", b"changed")
+    once = sealed(1).replace(b"works", b"changed")
     message = seal(seal(once, "two.test"), "three.test")
     assert state_of(message) == ArcChain("pass", "", 3, "three.test", 2)
 
@@ -76,8 +57,8 @@ def test_the_oldest_pass_is_where_the_message_was_changed_last() -> None:
     ],
 )
 def test_dkimpy_agrees_on_chains_that_were_changed(old: bytes, new: bytes) -> None:
-    message = re.sub(old, new, chain(2))
-    assert message != chain(2)
+    message = re.sub(old, new, sealed(2))
+    assert message != sealed(2)
     result = state_of(message)
     assert (result.result, dkimpy_passes(message)) == ("fail", False)
     assert result.reason
@@ -99,7 +80,7 @@ def test_a_dns_without_an_answer_is_a_temporary_error() -> None:
     def fail(name: str) -> list[str]:
         raise LookupFailed(name, "SERVFAIL")
 
-    assert chain_of(SignedMessage(chain(1)), fail).result == "temperror"
+    assert chain_of(SignedMessage(sealed(1)), fail).result == "temperror"
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,7 +96,7 @@ def test_a_chain_with_one_octet_more_passes_only_if_dkimpy_says_so(place: int, o
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=100), st.sampled_from([b"ARC-Seal:", b"ARC-Message-Signature: i=1;"]))
 def test_any_octets_are_read(value: bytes, name: bytes) -> None:
-    assert state_of(name + value + b"\r\n" + chain(0)).result in ("fail", "none")
+    assert state_of(name + value + b"\r\n" + sealed(0)).result in ("fail", "none")
 
 
-SEALED = chain(2)
+SEALED = sealed(2)

@@ -127,11 +127,11 @@ def test_ed25519_is_verified() -> None:
 
 
 def test_the_end_of_a_body_that_is_not_signed_makes_a_signature_not_count() -> None:
-    whole = sign_by_hand({"l": str(len(RELAXED_BODY))}, RELAXED_BODY)
-    assert verify(whole, ED25519_RECORD).result == "pass"
-    longer = verify(whole + b"And send me money.\r\n", ED25519_RECORD)
+    message = sign_by_hand({"l": str(len(RELAXED_BODY))}, RELAXED_BODY)
+    assert verify(message, ED25519_RECORD).result == "pass"
+    longer = verify(message + b"And send me money.\r\n", ED25519_RECORD)
     assert (longer.result, "not signed" in longer.problem) == ("policy", True)
-    cut = whole.replace(b"it  works.\r\n", b"")
+    cut = message.replace(b"it  works.\r\n", b"")
     assert verify(cut, ED25519_RECORD).result == "fail"
 
 
@@ -222,10 +222,10 @@ def test_a_dns_without_an_answer_is_a_temporary_error() -> None:
 
 
 def test_the_key_has_a_name_in_ascii() -> None:
-    asked: list[str] = []
+    names: list[str] = []
     message = sign_by_hand({"d": "bücher.test"}, RELAXED_BODY)
-    list(signatures_of(message, lambda name: asked.append(name) or [ED25519_RECORD]))
-    assert asked == ["s1._domainkey.xn--bcher-kva.test"]
+    list(signatures_of(message, lambda name: names.append(name) or [ED25519_RECORD]))
+    assert names == ["s1._domainkey.xn--bcher-kva.test"]
 
 
 def test_only_the_first_signatures_are_verified() -> None:
