@@ -42,7 +42,9 @@ class InboundDomain:
     """One domain. ``created_ms`` and ``mx_checked_ms`` are milliseconds, ``None`` for never.
 
     ``subaccount_id`` is ``None`` for the primary account. ``relay_webhook_id`` names the relay
-    webhook that gets its mail, empty without one: a domain has at most one.
+    webhook that gets its mail, empty without one: a domain has at most one. ``mx_records`` are
+    those that the last check found, such as ``10 mail.example.com``, and ``mx_error`` is what was
+    wrong with them. ``check_ms`` is when the next check is due.
     """
 
     domain: str
@@ -53,6 +55,9 @@ class InboundDomain:
     routes: tuple[MailRoute, ...] = ()
     mx_status: str = UNVERIFIED
     mx_checked_ms: int | None = None
+    mx_records: tuple[str, ...] = ()
+    mx_error: str = ""
+    check_ms: int = 0
     revision: int = field(default=0, compare=False)
 
     def route_for(self, local_part: str) -> MailRoute:

@@ -31,7 +31,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from relay.backend import SubmittedEnvelope
 from relay.errors import PermanentRefusal
-from relay.inbound import ReportAcceptor
+from relay.inbound import MailAcceptor
 from tests.unit.calling import Client
 from tests.unit.domain_reports.samples import (
     END,
@@ -350,7 +350,7 @@ def test_the_reporter_tries_again_when_the_dns_has_no_answer(client: Client, zon
     with pytest.raises(NotVerifiable):
         accept("", [TO], mail)
     with pytest.raises(PermanentRefusal) as refusal:
-        ReportAcceptor().accept(SubmittedEnvelope("", (TO,), mail, "192.0.2.1", False))
+        MailAcceptor().accept(SubmittedEnvelope("", (TO,), mail, "192.0.2.1", False))
     assert refusal.value.reply.code == 451
 
 
