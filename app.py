@@ -22,6 +22,7 @@ import chalicelib.data_privacy.routes
 import chalicelib.delivery.routes
 import chalicelib.domain_reports.routes
 import chalicelib.events.routes
+import chalicelib.inbound_domains.lookup
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
 import chalicelib.ip_pools.signing
@@ -82,6 +83,13 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+def _inbound() -> Iterable[Blueprint]:
+    """Import the routes of mail that comes in, which few requests ask for."""
+    import chalicelib.inbound_domains.routes
+
+    return (chalicelib.inbound_domains.routes.routes,)
+
+
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
 app.register_middleware(invocations.of_queue, "sqs")
@@ -113,6 +121,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(["/api/v1/inbound-domains"], _inbound)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
@@ -128,6 +137,7 @@ references.register(
     chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_sending_domain,
 )
+references.register(references.BOUNCE_DOMAIN, chalicelib.inbound_domains.lookup.of_name)
 references.register(references.DKIM_KEY, chalicelib.transmissions.references.signed_with)
 references.register(
     references.SHARED_DOMAIN, chalicelib.transmissions.references.of_subaccounts_with_domain
@@ -268,14 +278,16 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified domains still have their DNS records."""
+    """Check whether verified and inbound domains still have their DNS records."""
     from chalicelib.core import clock
+    from chalicelib.inbound_domains import recheck as inbound_domains
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
+    inbound_domains.reverify_due(clock.now_ms())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")

@@ -20,6 +20,8 @@ from chalicelib.domain_reports.model import DMARC, TLS, Period
 from chalicelib.domain_reports.store import DomainReport
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.store import pending
@@ -165,6 +167,14 @@ def _tracking_domain(owner: Owner) -> None:
     owner.things["tracking_domain"] = name
 
 
+def _inbound_domain(owner: Owner) -> None:
+    name = f"in.{owner.tag}.test"
+    routes = (MailRoute(owner.mark, Action.DROP),)
+    domain = InboundDomain(name, owner.account, 1, owner.subaccount, mx_error=owner.mark)
+    assert inbound_domains.create(replace(domain, routes=routes))
+    owner.things["inbound_domain"] = name
+
+
 def _transmission(owner: Owner) -> None:
     owner.things["campaign_id"] = f"c-{owner.tag}"
     tomorrow = clock.iso_offset(clock.now() + 86_400)
@@ -307,6 +317,7 @@ SEEDS = [
     _recipient_list,
     _sending_domain,
     _tracking_domain,
+    _inbound_domain,
     _transmission,
     _suppressed,
     _ip_pool,
@@ -322,6 +333,7 @@ SEEDS = [
 _DKIM_KEY = {"key_id": "dkim_key"}
 _INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
+_INBOUND = {"domain": "inbound_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
 _AB_TEST = {"test_id": "ab_test"}
@@ -521,6 +533,16 @@ CASES: dict[tuple[str, str], Case] = {
     ("POST", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify"): Case(
         {}, names=_DKIM_KEY
     ),
+    ("GET", "/api/v1/inbound-domains"): Case(),
+    ("POST", "/api/v1/inbound-domains"): Case(
+        lambda owner: {"domain": owner.things["inbound_domain"]}
+    ),
+    ("GET", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("DELETE", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/dns-records"): Case(names=_INBOUND),
+    ("POST", "/api/v1/inbound-domains/{domain}/verify"): Case({}, names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/routes"): Case(names=_INBOUND),
+    ("PUT", "/api/v1/inbound-domains/{domain}/routes"): Case({"routes": []}, names=_INBOUND),
     ("GET", "/api/v1/tracking-domains"): Case(),
     ("POST", "/api/v1/tracking-domains"): Case(
         lambda owner: {"domain": owner.things["tracking_domain"]}

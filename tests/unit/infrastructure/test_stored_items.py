@@ -16,6 +16,8 @@ from chalicelib.accounts.model import Account
 from chalicelib.accounts.store.accounts import AccountItem
 from chalicelib.accounts.store.usage_items import Share, UsageItem, UsageShareItem
 from chalicelib.accounts.usage_window import UsageWindow
+from chalicelib.inbound_domains.model import InboundDomain
+from chalicelib.inbound_domains.store import InboundDomainItem
 from chalicelib.sending_domains.model import MailedToken, SendingDomain
 from chalicelib.sending_domains.store import SendingDomainItem, TokenFields
 from chalicelib.subaccounts.model import Subaccount
@@ -62,6 +64,7 @@ RECORDS: list[tuple[Any, Any]] = [
     (AbTestItem, AbTest),
     (AccountItem, Account),
     (CircuitBreakerItem, CircuitBreaker),
+    (InboundDomainItem, InboundDomain),
     (SendingDomainItem, SendingDomain),
     (SubaccountItem, Subaccount),
     (TemplateCountsItem, Counts),
