@@ -83,11 +83,22 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
-def _inbound() -> Iterable[Blueprint]:
-    """Import the routes of mail that comes in, which few requests ask for."""
+def _inbound_domains() -> Iterable[Blueprint]:
+    """Import the routes of inbound domains, which few requests ask for."""
     import chalicelib.inbound_domains.routes
 
     return (chalicelib.inbound_domains.routes.routes,)
+
+
+#: The paths of received messages
+RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
+
+
+def _received() -> Iterable[Blueprint]:
+    """Import the routes of received messages."""
+    import chalicelib.received_mail.routes
+
+    return (chalicelib.received_mail.routes.routes,)
 
 
 logs.configure()
@@ -121,7 +132,8 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
-app.register_late(["/api/v1/inbound-domains"], _inbound)
+app.register_late(["/api/v1/inbound-domains"], _inbound_domains)
+app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
@@ -259,6 +271,14 @@ def event_exports(event: Any) -> BatchResponse:
     return export_batch(event.to_dict())
 
 
+@app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
+def inbound_mail(event: Any) -> BatchResponse:
+    """Read received mail, and pass it on as the routes of its inbound domain say."""
+    from chalicelib.inbound.worker import receive_batch
+
+    return receive_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -354,6 +374,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "inbound-mail": inbound_mail,
 }
 
 #: name → scheduled function

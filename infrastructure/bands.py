@@ -20,7 +20,7 @@ class Band:
 BANDS = (
     Band(
         "tools that know no feature: settings, errors, HTTP, tables, queues, signing, mail syntax",
-        ("core", "dkim", "mail_format"),
+        ("core", "dkim", "mail_format", "spf"),
     ),
     Band(
         "resources",
@@ -37,6 +37,7 @@ BANDS = (
             "fleet",
             "inbound_domains",
             "ip_pools",
+            "mail_verdicts",
             "metrics",
             "received_mail",
             "recipient_lists",

@@ -47,6 +47,23 @@ def large(key: str) -> Iterator[Spool]:
         yield spool
 
 
+def url_of(key: str, content_type: str, disposition: str, seconds: int = 300) -> str:
+    """Return a URL at which anybody can fetch the object for some time, with these headers.
+
+    It is for what is larger than a reply of Lambda can be.
+    """
+    return aws.s3().generate_presigned_url(
+        "get_object",
+        Params={
+            "Bucket": settings().bucket_name,
+            "Key": key,
+            "ResponseContentType": content_type,
+            "ResponseContentDisposition": disposition,
+        },
+        ExpiresIn=seconds,
+    )
+
+
 def delete(key: str) -> None:
     """Delete the object, if it exists."""
     aws.s3().delete_object(Bucket=settings().bucket_name, Key=key)

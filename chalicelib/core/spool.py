@@ -9,6 +9,7 @@ in pieces.
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
@@ -57,8 +58,16 @@ class Spool:
         return self._octets
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield all octets, in pieces of at most ``PIECE``."""
-        return pieces_of(self.octets())
+        """Yield all octets, in pieces of at most ``PIECE``; they may be read several times.
+
+        A file is read without a mapping, whose pages would count as memory of this process.
+        """
+        if self._file is None or self._octets is not None:
+            yield from pieces_of(self.octets())
+            return
+        self._file.flush()
+        for at in range(0, self.size, PIECE):
+            yield os.pread(self._file.fileno(), PIECE, at)
 
     def close(self) -> None:
         """Release the octets and the file."""
@@ -95,3 +104,17 @@ def pieces_of(octets: Octets, start: int = 0, end: int | None = None) -> Iterato
     last = len(octets) if end is None else end
     for at in range(start, last, PIECE):
         yield octets[at : min(at + PIECE, last)]
+
+
+#: Octets to be sent: in memory, or spooled
+Body = bytes | Spool
+
+
+def size_of(body: Body) -> int:
+    """Return the number of octets of a body."""
+    return body.size if isinstance(body, Spool) else len(body)
+
+
+def body_pieces(body: Body) -> Iterator[bytes]:
+    """Yield the octets of a body in pieces; a body in memory is one piece."""
+    return body.pieces() if isinstance(body, Spool) else iter((body,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, TypedDict
 
+from chalicelib.core.addresses import spelling
 from chalicelib.core.json_types import Json
 
 #: Milliseconds for which a message is kept, and for which the URLs of its attachments are good
@@ -53,6 +54,29 @@ class ReceivedMessage:
     is_automatic: bool = False
     content: bytes = b""
     blob: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSummary:
+    """What a list shows of a message: fields of ``ReceivedMessage``, the subject cut."""
+
+    id: str
+    account_id: int
+    subaccount_id: int | None
+    domain: str
+    received_ms: int
+    rcpt_to: str
+    mail_from: str
+    size: int
+    action: str
+    friendly_from: str = ""
+    subject: str = ""
+    tag: str = ""
+    attachments: int = 0
+
+    def addresses(self) -> set[str]:
+        """Return the addresses of recipient and sender in their one spelling."""
+        return {spelling(each) for each in (self.rcpt_to, self.mail_from, self.friendly_from)}
 
 
 @dataclass(frozen=True, slots=True)
