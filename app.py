@@ -22,6 +22,7 @@ import chalicelib.data_privacy.routes
 import chalicelib.delivery.routes
 import chalicelib.domain_reports.routes
 import chalicelib.events.routes
+import chalicelib.inbound_domains.lookup
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
 import chalicelib.ip_pools.signing
@@ -93,6 +94,13 @@ def _relay_webhooks() -> Iterable[Blueprint]:
     )
 
 
+def _inbound_domains() -> Iterable[Blueprint]:
+    """Import the routes of inbound domains, which few requests ask for."""
+    import chalicelib.inbound_domains.routes
+
+    return (chalicelib.inbound_domains.routes.routes,)
+
+
 #: The paths of received messages
 RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
 
@@ -136,6 +144,7 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
 app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
+app.register_late(["/api/v1/inbound-domains"], _inbound_domains)
 app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
@@ -152,6 +161,7 @@ references.register(
     chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_sending_domain,
 )
+references.register(references.BOUNCE_DOMAIN, chalicelib.inbound_domains.lookup.of_name)
 references.register(references.DKIM_KEY, chalicelib.transmissions.references.signed_with)
 references.register(
     references.SHARED_DOMAIN, chalicelib.transmissions.references.of_subaccounts_with_domain
@@ -300,14 +310,16 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified domains still have their DNS records."""
+    """Check whether verified and inbound domains still have their DNS records."""
     from chalicelib.core import clock
+    from chalicelib.inbound_domains import recheck as inbound_domains
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
+    inbound_domains.reverify_due(clock.now_ms())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")

@@ -330,6 +330,10 @@ declare namespace Api {
           count: number;
           more: boolean;
         };
+        inbound_domains?: {
+          count: number;
+          more: boolean;
+        };
         webhooks?: {
           count: number;
           more: boolean;
@@ -380,6 +384,20 @@ declare namespace Api {
     };
     "api/v1/events/message/samples": {
       results: Array<Event>;
+    };
+    "api/v1/inbound-domains": {
+      results: Array<{
+        domain: string;
+        status: "active" | "blocked" | "owned_by_other";
+        mx_status: "valid" | "invalid" | "unverified";
+        mx_records: Array<string>;
+        mx_error: string;
+        mx_checked: string | null;
+        dns_records: Array<DnsRecord>;
+        relay_webhook_id: string | null;
+        created: string;
+        subaccount_id?: number;
+      }>;
     };
     "api/v1/inbound-messages": {
       results: Array<{

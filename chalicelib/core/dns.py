@@ -54,8 +54,16 @@ def aliases(name: str) -> Iterator[str]:
 
 def mail_hosts(name: str) -> list[str]:
     """Return the hosts of the MX records of ``name``, the preferred ones first."""
+    return [host for _, host in mail_exchangers(name)]
+
+
+def mail_exchangers(name: str) -> list[tuple[int, str]]:
+    """Return preference and host of the MX records of ``name``, the preferred ones first.
+
+    The host of a null MX (RFC 7505) is ``.``.
+    """
     records = sorted(lookup(name, "MX"), key=lambda record: record.preference)
-    return [_plain(record.exchange) for record in records]
+    return [(record.preference, _plain(record.exchange)) for record in records]
 
 
 def addresses(host: str, *, within: float = math.inf) -> list[str]:

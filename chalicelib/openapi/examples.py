@@ -95,6 +95,14 @@ _BODIES: Final[dict[str, Any]] = {
     "PUT /api/v1/sending-domains/{domain}/dkim-keys/{key_id}": {"selector": "winter"},
     "POST /api/v1/tracking-domains": {"domain": "click.example.com", "secure": True},
     "PUT /api/v1/tracking-domains/{domain}": {"default": True},
+    "POST /api/v1/inbound-domains": {"domain": "reply.example.com"},
+    "PUT /api/v1/inbound-domains/{domain}/routes": {
+        "routes": [
+            {"pattern": "sales*", "action": "forward", "forward_to": "sales@example.org"},
+            {"pattern": "no-reply", "action": "drop"},
+            {"pattern": "*", "action": "webhook"},
+        ]
+    },
     "POST /api/v1/subaccounts": {
         "name": "Newsletter",
         "setup_api_key": True,

@@ -116,7 +116,9 @@ OPERATIONS: Final[Operations] = {
     ),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(
-        results(record(**_STATUS, dns=Maybe(_DNS))), body=of_model(VerifyRequest)
+        results(record(**_STATUS, dns=Maybe(_DNS))),
+        body=of_model(VerifyRequest),
+        refusals=(409,),
     ),
     f"GET {_KEYS}": Operation(results(array(record(**_KEY)), total_count=integer(0))),
     f"POST {_KEYS}": Operation(

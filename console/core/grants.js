@@ -43,16 +43,16 @@ const PRESETS = [
   {
     id: "domains",
     label: "Domains",
-    about: "Sending and tracking domains.",
+    about: "Sending, tracking and inbound domains.",
     needs: ["sending_domains/manage", "tracking_domains/manage"],
-    adds: ["tracking_domains/view"],
+    adds: ["tracking_domains/view", "inbound_domains/manage"],
   },
   {
     id: "webhooks",
     label: "Webhooks",
     about: "Where events are posted to.",
     needs: ["webhooks/modify", "webhooks/view"],
-    adds: [],
+    adds: ["relay_webhooks/modify", "relay_webhooks/view"],
   },
 ];
 const EVERYTHING = {

@@ -17,6 +17,7 @@ const TITLES = {
   mx: "Bounces, by MX",
   dmarc: "Policy (DMARC)",
   links: "Links",
+  inbound: "Mail that comes in",
 };
 const ABOUT = {
   dkim: "Receivers find the key here that proves that the mail is yours.",
@@ -26,6 +27,9 @@ const ABOUT = {
     "Large mailbox providers ask senders of bulk mail for a policy. p=none only asks for " +
     "reports; tighten it once these look right.",
   links: "Tracked links and pixels of your mail lead through this domain.",
+  inbound:
+    "Leads mail to this domain here. It must have no other MX record: part of the mail would go " +
+    "there.",
 };
 
 /** A CNAME stands alone: at a domain that has other records, it would break those. */

@@ -196,6 +196,8 @@ def test_routes_that_ask_other_hosts_say_so() -> None:
         if application().app.waits(route.method, route.path)
     }
     assert paths == {
+        "POST /api/v1/inbound-domains",
+        "POST /api/v1/inbound-domains/{domain}/verify",
         "POST /api/v1/webhooks",
         "PUT /api/v1/webhooks/{webhook_id}",
         "POST /api/v1/webhooks/{webhook_id}/validate",
