@@ -62,6 +62,7 @@ BANDS = (
             "generation",
             "inbound",
             "ingest",
+            "recipient_validation",
             "recording",
             "resource_counts",
             "seed_sending",

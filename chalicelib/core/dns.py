@@ -48,9 +48,12 @@ def aliases(name: str) -> Iterator[str]:
         yield name
 
 
-def mail_hosts(name: str) -> list[str]:
-    """Return the hosts of the MX records of ``name``, the preferred ones first."""
-    records = sorted(lookup(name, "MX"), key=lambda record: record.preference)
+def mail_hosts(name: str, *, within: float = math.inf) -> list[str]:
+    """Return the hosts of the MX records of ``name``, the preferred ones first.
+
+    A null MX (RFC 7505) is the host ``.``. It fails after ``within`` seconds.
+    """
+    records = sorted(lookup(name, "MX", within), key=lambda record: record.preference)
     return [_plain(record.exchange) for record in records]
 
 
