@@ -185,7 +185,7 @@ def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
 
 def begin_validation(number: int, at_ms: int) -> None:
     """Let the validation of a list, with a copy, be due; mail to its domain may arrive."""
-    checked = saved(f"list{number}", 260)
+    checked = saved(f"list{number}", 3)
     copy = CopyRequest(id=f"copy{number}", keep=["neutral"])
     job = list_jobs.new_job(checked, copy)
     assert validations.create(job, replace(list_jobs.due_entry(job), at_ms=at_ms))
@@ -265,7 +265,7 @@ WORK = {
     "decide_ab_tests": Work("ab_tests", run_ab_test, decision_of, (COMPLETED, 1)),
     "erase_recipients": Work("privacy", ask_to_be_forgotten, data_of, []),
     "validate_lists": Work(
-        "recipient-validation", begin_validation, validated, ("completed", {"neutral": 260}, 260)
+        "recipient-validation", begin_validation, validated, ("completed", {"neutral": 3}, 3)
     ),
     "reverify_domains": Work(
         "sending-domains", register_domains, what_became_of_domains, (True, True, True)
