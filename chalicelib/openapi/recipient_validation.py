@@ -37,11 +37,11 @@ _RESULTS: Final = array(one_of(RESULTS), least=1, most=len(RESULTS))
 _JOB: Final = results(
     record(
         list_id=text(),
-        status=one_of(STATUSES),
+        status=one_of(STATUSES) | {"description": "`none`: not within the last 30 days"},
         total=integer(1),
         checked=integer(0),
         counts=record(**{result: integer(0) for result in RESULTS}),
-        started_at=moment(),
+        started_at=Maybe(moment()),
         ended_at=Maybe(moment()),
         copy=Maybe(
             record(

@@ -10,10 +10,12 @@ from typing import Any, Final
 from chalicelib.core import clock
 from chalicelib.recipient_validation.model import GOOD, RESULTS
 
+#: The list was not validated within the last 30 days
+NONE: Final = "none"
 RUNNING: Final = "running"
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
-STATUSES: Final = (RUNNING, COMPLETED, FAILED)
+STATUSES: Final = (NONE, RUNNING, COMPLETED, FAILED)
 
 #: Recipients of one step, whose results are stored together; a part of a list has four steps
 STEP: Final = 250

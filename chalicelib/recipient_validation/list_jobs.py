@@ -26,7 +26,7 @@ from chalicelib.recipient_lists.store import contents, lists
 from chalicelib.recipient_lists.store.contents import ListVersion
 from chalicelib.recipient_lists.stored_form import StoredRecipient, encode
 from chalicelib.recipient_validation import service, store
-from chalicelib.recipient_validation.job import COMPLETED, FAILED, STEP, ValidationJob
+from chalicelib.recipient_validation.job import COMPLETED, FAILED, NONE, STEP, ValidationJob
 from chalicelib.recipient_validation.request import CopyRequest
 
 AT_ONCE_SECONDS: Final = 5.0
@@ -76,6 +76,17 @@ def due_entry(job: ValidationJob) -> Due:
     """Return the entry by which a job goes on when the request that began it has ended."""
     names = {"account_id": job.account_id, "list_id": job.list_id}
     return Due(store.CONCERN, job.started_ms + _TAKE_OVER_MS, job.id, names)
+
+
+def last(account_id: int, list_id: str) -> ValidationJob:
+    """Return the last validation of a list, or one that has not begun; raises 404 (1600)."""
+    job = store.get(account_id, list_id)
+    if job is not None:
+        return job
+    recipient_list = lists.get(account_id, list_id)
+    if recipient_list is None:
+        raise list_service.unknown_list(list_id)
+    return replace(new_job(recipient_list, None), status=NONE, started_ms=0)
 
 
 def carry_out_due() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from chalicelib.core.errors import Forbidden, resource_not_found
+from chalicelib.core.errors import Forbidden
 from chalicelib.core.http import Reply, Request, Routes, ok
-from chalicelib.core.resource_ids import LONGEST_ID
-from chalicelib.recipient_validation import list_jobs, service, store
+from chalicelib.recipient_validation import list_jobs, service
 from chalicelib.recipient_validation.request import read_copy
 from chalicelib.recipient_validation.view import job_view, verdict_view
 
@@ -34,10 +33,7 @@ def validate_list(request: Request, list_id: str) -> Reply:
 @routes.get(_LIST_PATH, grant=GRANT)
 def show_list_validation(request: Request, list_id: str) -> Reply:
     """Show how far the last validation of a recipient list is, and its counts by result."""
-    job = store.get(_account(request), list_id)
-    if job is None:
-        raise resource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' was not validated")
-    return ok(job_view(job))
+    return ok(job_view(list_jobs.last(_account(request), list_id)))
 
 
 def _account(request: Request) -> int:

@@ -33,8 +33,9 @@ def job_view(job: ValidationJob) -> Json:
         "total": job.total,
         "checked": job.position,
         "counts": {result: job.counts.get(result, 0) for result in RESULTS},
-        "started_at": clock.iso_ms(job.started_ms),
     }
+    if job.started_ms:
+        view["started_at"] = clock.iso_ms(job.started_ms)
     if job.ended_ms:
         view["ended_at"] = clock.iso_ms(job.ended_ms)
     if job.copy_id:

@@ -1,6 +1,6 @@
 // Validate a recipient list: how far it is, its counts by result, and a copy of the good ones.
 import { html, useState } from "../vendor/preact.js";
-import { ApiError, get, post } from "../core/api.js";
+import { get, post } from "../core/api.js";
 import { number, plural, share } from "../core/format.js";
 import { useInterval, useResource } from "../core/resource.js";
 import { href, route, setQuery } from "../core/router.js";
@@ -18,16 +18,6 @@ const LONGEST_ID = 64;
 
 const pathOf = (id) => `${PATH}/list/${encodeURIComponent(id)}`;
 const proposal = (id) => `${id.slice(0, LONGEST_ID - "-valid".length)}-valid`;
-
-/** The last validation of a list, `null` if it has none. */
-async function load(id, signal) {
-  try {
-    return (await get(pathOf(id), undefined, { signal })).results;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null;
-    throw error;
-  }
-}
 
 export function ListValidation() {
   const id = route.value.query.list ?? "";
@@ -58,22 +48,23 @@ export function ListValidation() {
 }
 
 function OneList({ id, onCopied }) {
-  const resource = useResource((signal) => load(id, signal), [id]);
-  const running = resource.data?.status === "running";
+  const resource = useResource((signal) => get(pathOf(id), undefined, { signal }), [id]);
+  const running = resource.data?.results.status === "running";
+  const begun = Boolean(resource.data?.results.started_at);
   useInterval(resource.reload, running ? OFTEN : 0);
   return html`
     <${Loaded} resource=${resource}>
-      ${(job) => html`
+      ${({ results }) => html`
         <div class="stack">
-          ${job && html`<${Outcome} job=${job} />`}
+          ${begun && html`<${Outcome} job=${results} />`}
           ${
             !running &&
             html`
               <${StartForm}
                 id=${id}
-                again=${Boolean(job)}
+                again=${begun}
                 onStarted=${(started) => {
-                  resource.set(() => started);
+                  resource.set(() => ({ results: started }));
                   onCopied();
                 }}
               />

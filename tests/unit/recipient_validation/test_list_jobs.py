@@ -131,7 +131,19 @@ def test_a_bad_request_is_refused(
     store_list(["ann@inbox.test"])
     response = client.post(f"{PATH}/{path}", body)
     assert (response.status, response.error["code"]) == (status, code)
-    assert client.get(f"{PATH}/{path}").status == 404
+    view = client.get(f"{PATH}/{path}")
+    assert view.status == 404 if path == "unknown" else view.results["status"] == "none"
+
+
+def test_a_list_that_was_not_validated_says_so(client: Client) -> None:
+    store_list(["ann@inbox.test"])
+    assert client.get(f"{PATH}/readers").results == {
+        "list_id": "readers",
+        "status": "none",
+        "total": 1,
+        "checked": 0,
+        "counts": dict.fromkeys(MIXED, 0),
+    }
 
 
 def test_lists_belong_to_the_account(client: Client) -> None:
