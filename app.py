@@ -93,6 +93,17 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+#: The paths of received messages
+RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
+
+
+def _received() -> Iterable[Blueprint]:
+    """Import the routes of received messages."""
+    import chalicelib.received_mail.routes
+
+    return (chalicelib.received_mail.routes.routes,)
+
+
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
 app.register_middleware(invocations.of_queue, "sqs")
@@ -125,6 +136,7 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
 app.register_late(VALIDATION, _validation)
+app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
@@ -261,6 +273,14 @@ def event_exports(event: Any) -> BatchResponse:
     return export_batch(event.to_dict())
 
 
+@app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
+def inbound_mail(event: Any) -> BatchResponse:
+    """Read received mail, and pass it on as the routes of its inbound domain say."""
+    from chalicelib.inbound.worker import receive_batch
+
+    return receive_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -362,6 +382,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "inbound-mail": inbound_mail,
 }
 
 #: name → scheduled function

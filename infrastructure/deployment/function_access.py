@@ -67,6 +67,10 @@ FUNCTIONS: Final = {
     "webhook_events": _access("", ("webhook-batches", "webhook-events"), _WRITE),
     "webhook_batches": _access("config webhooks", ("webhook-batches",), (*_WRITE, *_KEYS)),
     "event_exports": _access("", ("event-exports",), (*_WRITE, *TARGET_ACTIONS)),
+    # It sends what it forwards as the relay does
+    "inbound_mail": _access(
+        "config messages transmissions", (*_SENDS, "events", "webhook-batches"), _OBJECTS
+    ),
     "start_transmissions": _access("config", _SENDS, _OBJECTS),
     "advance_warmup": _access("config"),
     "reverify_domains": _access("config", (), _KEYS),
