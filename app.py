@@ -64,6 +64,17 @@ PEOPLE = [
 ]
 
 
+#: The paths of the routes for the validation of recipients
+VALIDATION = ["/api/v1/recipient-validation"]
+
+
+def _validation() -> Iterable[Blueprint]:
+    """Import the routes for the validation of recipients, which are rarely asked for."""
+    import chalicelib.recipient_validation.routes
+
+    return (chalicelib.recipient_validation.routes.routes,)
+
+
 def _people() -> Iterable[Blueprint]:
     """Import the routes for people, which a program's requests do not need."""
     import chalicelib.audit_log.routes
@@ -145,6 +156,7 @@ app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
 app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
 app.register_late(["/api/v1/inbound-domains"], _inbound_domains)
+app.register_late(VALIDATION, _validation)
 app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
@@ -340,6 +352,14 @@ def erase_recipients(event: Any) -> None:
     carry_out_due()
 
 
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="validate_lists")
+def validate_lists(event: Any) -> None:
+    """Continue the validation of recipient lists."""
+    from chalicelib.recipient_validation.list_jobs import carry_out_due
+
+    carry_out_due()
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="send_seeds")
 def send_seeds(event: Any) -> None:
     """Send the seed messages of campaigns that are due."""
@@ -395,6 +415,7 @@ SCHEDULES: dict[str, Callable[[Json, Any], Any]] = {
     "advance_warmup": advance_warmup,
     "decide_ab_tests": decide_ab_tests,
     "erase_recipients": erase_recipients,
+    "validate_lists": validate_lists,
     "reverify_domains": reverify_domains,
     "send_seeds": send_seeds,
     "send_tls_reports": send_tls_reports,

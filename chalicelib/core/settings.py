@@ -588,6 +588,12 @@ class Settings:
     events_retention: int = setting(
         864_000, "How long events are kept (10 days)", values.COUNT_FROM_1
     )
+    deliveries_retention: int = setting(
+        7_776_000,
+        "How long recipient validation knows that mail to somebody was delivered (90 days). It"
+        " keeps about half a gigabyte of events for a million messages, which nothing else shows",
+        values.COUNT,
+    )
     events_shards: int = setting(
         2,
         "Partitions for the events of one account and day, of a transmission and a campaign. Each"

@@ -88,6 +88,7 @@ _BODIES: Final[dict[str, Any]] = {
         "recipients": _RECIPIENTS,
     },
     "PUT /api/v1/recipient-lists/{list_id}": {"recipients": _RECIPIENTS},
+    "POST /api/v1/recipient-validation/list/{list_id}": {"copy": {"id": "readers-valid"}},
     "POST /api/v1/sending-domains": {"domain": "news.example.com"},
     "PUT /api/v1/sending-domains/{domain}": {"tracking_domain": "click.example.com"},
     "POST /api/v1/sending-domains/{domain}/verify": {"dkim_verify": True, "cname_verify": True},

@@ -78,6 +78,7 @@ FUNCTIONS: Final = {
     "reverify_domains": _access("config", (), _KEYS),
     "decide_ab_tests": _access("config", ("events",), _OBJECTS),
     "erase_recipients": _access("config events messages metrics suppression", (), _OBJECTS),
+    "validate_lists": _access("config events suppression", (), _OBJECTS),
     "send_seeds": _access("config metrics", ("generation",), _OBJECTS),
     "send_tls_reports": _access("config messages transmissions", _SENDS, _OBJECTS),
     "roll_up_metrics": _access("config metrics", ("generation",), _OBJECTS),

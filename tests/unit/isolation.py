@@ -145,6 +145,12 @@ def _new_list(owner: Owner) -> Json:
     return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
 
 
+def _list_validation(owner: Owner) -> None:
+    if owner.subaccount is None:
+        path = f"/api/v1/recipient-validation/list/{owner.things['list_id']}"
+        _hold(owner, path, {"copy": {"id": f"copy-{owner.tag}", "keep": ["undeliverable"]}})
+
+
 def _sending_domain(owner: Owner) -> None:
     name = f"{owner.tag}.test"
     _hold(owner, "/api/v1/sending-domains", {"domain": name})
@@ -354,6 +360,7 @@ SEEDS = [
     _template,
     _snippet,
     _recipient_list,
+    _list_validation,
     _sending_domain,
     _tracking_domain,
     _inbound_domain,
@@ -576,6 +583,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
     ("PUT", "/api/v1/recipient-lists/{list_id}"): Case(_NAMED, primary_only=True),
     ("DELETE", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("GET", "/api/v1/recipient-validation/single/{address}"): Case(
+        names={"address": "recipient"}, own_by_name=True
+    ),
+    ("POST", "/api/v1/recipient-validation/list/{list_id}"): Case({}, primary_only=True),
+    ("GET", "/api/v1/recipient-validation/list/{list_id}"): Case(primary_only=True),
     ("GET", "/api/v1/sending-domains"): Case(),
     ("POST", "/api/v1/sending-domains"): Case(
         lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}

@@ -347,6 +347,7 @@ def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
         zone.set("s1._domainkey.kept1.test", record)
         reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
         zone.set("_smtp._tls.reported1.test", reports)
+        zone.set("example.test", ("A", "192.0.2.7"))
         time = Clock(schedules.NOON / 1000)
         with clock.use(time):
             make_account()
