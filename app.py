@@ -249,6 +249,19 @@ def event_exports(event: Any) -> BatchResponse:
     return export_batch(event.to_dict())
 
 
+@app.on_sqs_message(
+    queue=settings().queue("ses-notifications"),
+    batch_size=100,
+    maximum_batching_window_in_seconds=int(settings().events_window),
+    name="ses_notifications",
+)
+def ses_notifications(event: Any) -> BatchResponse:
+    """Make events of what Amazon SES tells about the messages that it took."""
+    from chalicelib.inbound.ses_notifications.worker import take_batch
+
+    return take_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -342,6 +355,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "ses-notifications": ses_notifications,
 }
 
 #: name → scheduled function
