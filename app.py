@@ -281,14 +281,16 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified domains still have their DNS records."""
+    """Check whether verified domains still have their DNS records, and their identities in SES."""
     from chalicelib.core import clock
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
+    from chalicelib.sending_domains.ses_identities.service import delete_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
+    delete_due(clock.now())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
