@@ -21,6 +21,7 @@ COMPLIANCE_STATUSES: Final = (VALID, BLOCKED)
 SES_VERIFIED: Final = "verified"
 SES_PENDING: Final = "pending"
 SES_FAILED: Final = "failed"
+SES_STATUSES: Final = (SES_VERIFIED, SES_PENDING, SES_FAILED)
 
 #: The statuses that DNS records decide
 DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")

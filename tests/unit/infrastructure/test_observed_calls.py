@@ -186,7 +186,8 @@ def send_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
             send(client, "late@inbox.test", "later@inbox.test")
             service.work_off_queues()
         for queue in app.QUEUE_HANDLERS:
-            service.fail_once(queue)
+            if queue != "ses-notifications":  # what it cannot read is dropped
+                service.fail_once(queue)
         service.use_ses()
         send(client, "one@inbox.test")
         send(client, "two@inbox.test", "three@inbox.test")
