@@ -140,6 +140,8 @@ def to_dict(outcome: Outcome) -> OutcomeData:
     """Return the outcome as JSON data."""
     kind = type(outcome)
     fields = {name: getattr(outcome, name) for name in _FIELDS[kind]}
+    if not fields.get("reports_later"):  # as it mostly is
+        fields.pop("reports_later", None)
     return cast(OutcomeData, {"outcome": _NAMES[kind], **fields})
 
 

@@ -112,8 +112,8 @@ def test_what_ses_reports_later_is_tagged_with_the_signed_text_of_its_return_pat
     message_id = ids.message_id("191930000000000001", 3)
     local_part = return_path.local_part(message_id, clock.now_ms())
     transport = SesTransport(client, "postfinch-test", notifies=True)
-    sent = replace(MESSAGE, sender=f"{local_part}@bounces.example.com")
-    outcome = transport.deliver(sent, commit_at_once)
+    tagged = replace(MESSAGE, sender=f"{local_part}@bounces.example.com")
+    outcome = transport.deliver(tagged, commit_at_once)
     assert isinstance(outcome, Delivered)
     assert outcome.reports_later
     (request,) = client.requests

@@ -86,9 +86,9 @@ def look(time: Clock, seconds: float = 0.0) -> dict[str, Any]:
 
 
 def shown() -> dict[str, Any]:
-    found = store.get(NAME)
-    assert found is not None
-    view: dict[str, Any] = domain_view(found, Scope(1, None))["ses"]
+    current = store.get(NAME)
+    assert current is not None
+    view: dict[str, Any] = domain_view(current, Scope(1, None))["ses"]
     return view
 
 
@@ -169,9 +169,9 @@ def test_the_same_selector_with_another_key_is_noticed(ses: SesStandIn, time: Cl
     pair = generate_key(1024)
     store.save(before, replace(before, dkim=sealed(pair), check_ms=int(time() * 1000)))
     look(time)
-    given = ses.identities[NAME].request["DkimSigningAttributes"]["DomainSigningPrivateKey"]
+    private = ses.identities[NAME].request["DkimSigningAttributes"]["DomainSigningPrivateKey"]
     assert (
-        read_private(given, check=False).private_numbers()
+        read_private(private, check=False).private_numbers()
         == read_private(pair.private_pem, check=False).private_numbers()
     )
 
@@ -207,9 +207,9 @@ def test_an_identity_of_somebody_else_is_used_and_left_alone(ses: SesStandIn, ti
     ses.answer("POST", "/v2/email/identities", others)
     ses.identities[NAME].dkim = "SUCCESS"
     assert look(time) == {"status": "verified"}
-    found = store.get(NAME)
-    assert found is not None
-    store.delete(found, *further_keys.deletion(NAME))
+    current = store.get(NAME)
+    assert current is not None
+    store.delete(current, *further_keys.deletion(NAME))
     assert delete_due(time()) == {"kept": 1}
     assert ses.identities[NAME].history == [""]
 
@@ -219,9 +219,9 @@ def test_the_identity_goes_with_its_domain_also_while_ses_is_away(
 ) -> None:
     create()
     look(time)
-    found = store.get(NAME)
-    assert found is not None
-    store.delete(found, *further_keys.deletion(NAME))
+    current = store.get(NAME)
+    assert current is not None
+    store.delete(current, *further_keys.deletion(NAME))
     ses.is_away = True
     assert delete_due(time()) == {"failed": 1}
     ses.is_away = False
@@ -234,9 +234,9 @@ def test_the_identity_goes_with_its_domain_also_while_ses_is_away(
 def test_a_name_that_is_registered_again_keeps_its_identity(ses: SesStandIn, time: Clock) -> None:
     create()
     look(time)
-    found = store.get(NAME)
-    assert found is not None
-    store.delete(found, *further_keys.deletion(NAME))
+    current = store.get(NAME)
+    assert current is not None
+    store.delete(current, *further_keys.deletion(NAME))
     assert store.create(domain(NAME, 2, dkim=sealed(generate_key(1024), "theirs"), check_ms=1))
     assert delete_due(time()) == {"kept": 1}
     reverify_due(time())
@@ -262,7 +262,7 @@ def test_without_ses_nothing_is_asked_and_nothing_shown(
     create()
     reverify_due(time())
     assert delete_due(time()) == {}
-    found = store.get(NAME)
-    assert found is not None
-    assert "ses" not in domain_view(found, Scope(1, None))
+    current = store.get(NAME)
+    assert current is not None
+    assert "ses" not in domain_view(current, Scope(1, None))
     assert ses.requests == []
