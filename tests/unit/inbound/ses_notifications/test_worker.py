@@ -9,17 +9,21 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, ids
+from chalicelib.core import aws, clock, ids
 from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.delivery.outcome import Delivered, to_dict
 from chalicelib.delivery.store.journal import open_journal
 from chalicelib.delivery.store.work_units import WorkUnit
+from chalicelib.events import service
+from chalicelib.events.positions import EventWindow
 from chalicelib.inbound.ses_notifications.worker import take_batch
 from chalicelib.recording.suppression import suppress
+from chalicelib.recording.worker import record_batch
 from tests.client_calls import after_each_call
-from tests.fake_cloud import aws_requests, sqs_event
+from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.inbound.examples import (
+    INJECTED_MS,
     MESSAGE,
     TRANSMISSION,
     emitted,
@@ -29,6 +33,7 @@ from tests.unit.inbound.examples import (
 from tests.unit.inbound.samples import RCPT
 from tests.unit.inbound.ses_notifications import records
 from tests.unit.moving_clock import Clock
+from tests.unit.people import make_account
 from tests.unit.suppression.examples import entries_of
 
 pytestmark = pytest.mark.usefixtures("cloud", "time")
@@ -269,6 +274,25 @@ def test_deliveries_of_one_work_unit_cost_three_requests() -> None:
     assert sorted(set(names) - {"GetQueueUrl"}) == ["Query", "SendMessage"]
     assert names.count("Query") == 2
     assert len(emitted()) == 100
+
+
+def test_notifications_that_come_again_are_recorded_once() -> None:
+    make_account()
+    store_context()
+    bodies = [make() for make in records.ALL]
+    for _ in range(2):
+        take_batch(sqs_event(bodies))
+        assert record_batch(sqs_event(queued("events"))) == {"batchItemFailures": []}
+    window = EventWindow(INJECTED_MS, clock.now_ms() + 1)
+    events = [event for _, event in service.newest_first(1, window, recipients=[RCPT])]
+    # A message that bounced, was rejected and could not be made has one bounce: all are its end
+    assert sorted(event["type"] for event in events) == [
+        "bounce",
+        "delay",
+        "delivery",
+        "out_of_band",
+        "spam_complaint",
+    ]
 
 
 class Killed(BaseException):
