@@ -82,6 +82,17 @@ def _people() -> Iterable[Blueprint]:
     )
 
 
+#: The paths of received messages
+RECEIVED = [f"/api/v1/{name}" for name in ("inbound-messages", "inbound-attachments")]
+
+
+def _received() -> Iterable[Blueprint]:
+    """Import the routes of received messages."""
+    import chalicelib.received_mail.routes
+
+    return (chalicelib.received_mail.routes.routes,)
+
+
 logs.configure()
 app = App("postfinch", authenticate=authenticate)
 app.register_middleware(invocations.of_queue, "sqs")
@@ -113,6 +124,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
 system_mailer.set_mailer(chalicelib.transmissions.system_mail.send)
@@ -262,6 +274,14 @@ def ses_notifications(event: Any) -> BatchResponse:
     return take_batch(event.to_dict())
 
 
+@app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
+def inbound_mail(event: Any) -> BatchResponse:
+    """Read received mail, and pass it on as the routes of its inbound domain say."""
+    from chalicelib.inbound.worker import receive_batch
+
+    return receive_batch(event.to_dict())
+
+
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
     """Start the scheduled transmissions that are due."""
@@ -358,6 +378,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
     "ses-notifications": ses_notifications,
+    "inbound-mail": inbound_mail,
 }
 
 #: name → scheduled function

@@ -381,6 +381,25 @@ declare namespace Api {
     "api/v1/events/message/samples": {
       results: Array<Event>;
     };
+    "api/v1/inbound-messages": {
+      results: Array<{
+        id: string;
+        received_at: string;
+        domain: string;
+        rcpt_to: string;
+        msg_from: string;
+        friendly_from: string;
+        tag: string;
+        size: number;
+        action: "webhook" | "forward" | "store";
+        subaccount_id: number;
+        subject: string;
+        attachments: number;
+      }>;
+      links: {
+        next?: string;
+      };
+    };
     "api/v1/inline-seeds/config": {
       results: {
         threshold?: number;

@@ -20,7 +20,7 @@ class Band:
 BANDS = (
     Band(
         "tools that know no feature: settings, errors, HTTP, tables, queues, signing, mail syntax",
-        ("core", "dkim", "mail_format"),
+        ("core", "dkim", "mail_format", "spf"),
     ),
     Band(
         "resources",
@@ -35,9 +35,13 @@ BANDS = (
             "domain_reports",
             "events",
             "fleet",
+            "inbound_domains",
             "ip_pools",
+            "mail_verdicts",
             "metrics",
+            "received_mail",
             "recipient_lists",
+            "relay_webhooks",
             "seeding",
             "sender_requirements",
             "sending_domains",
@@ -63,6 +67,7 @@ BANDS = (
             "inbound",
             "ingest",
             "recording",
+            "relaying",
             "resource_counts",
             "seed_sending",
             "tracking",

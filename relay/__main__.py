@@ -12,9 +12,10 @@ from pathlib import Path
 from chalicelib.core import aws, logs
 from chalicelib.core.process_group import usable_cores
 from chalicelib.core.settings import MIB, Settings, settings_at_start
+from chalicelib.received_mail import inbound_queue
 from relay import processes
 from relay.config import RelayConfig
-from relay.inbound import ReportAcceptor
+from relay.inbound import MailAcceptor
 from relay.processes import Listener, MetricsPort
 from relay.services import Inbound, Submission
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
@@ -23,8 +24,10 @@ from relay.tls import CertificateFiles, TlsContexts, self_signed
 _MOST_LISTENERS = 3
 # Files that a process has open besides its clients' connections.
 _OTHER_FILES = 100
-# Recipients of one report: the smallest limit that RFC 5321 4.5.3.1.8 allows.
-_MOST_REPORT_RECIPIENTS = 100
+# Recipients of a message from elsewhere: the smallest limit that RFC 5321 4.5.3.1.8 allows.
+_MOST_RECIPIENTS = 100
+# RFC 3461 4.1, 4.2 and 4.4 lengthen the 512 octets of RFC 5321 for their parameters.
+_MOST_COMMAND_LINE = 1_100
 
 
 def main() -> None:
@@ -81,15 +84,23 @@ def listeners(current: Settings) -> list[Listener]:
         )
     if not current.relay_inbound_ports:
         return of_senders
-    reports = ReportAcceptor()
-    inbound = replace(
+    return [Listener(_inbound(config, current), Inbound(MailAcceptor()), tls), *of_senders]
+
+
+def _inbound(config: RelayConfig, current: Settings) -> RelayConfig:
+    return replace(
         config,
         ports=_ports(current.relay_inbound_ports),
         # A report may return the largest message that was sent, and has a text of its own
-        max_message=current.max_message_bytes + MIB,
-        max_recipients=_MOST_REPORT_RECIPIENTS,
+        max_message=max(current.max_message_bytes + MIB, current.relay_inbound_bytes),
+        max_inbound_message=current.relay_inbound_bytes,
+        max_in_memory=inbound_queue.MOST_IN_QUEUE,
+        max_command_line=_MOST_COMMAND_LINE,
+        max_recipients=_MOST_RECIPIENTS,
+        max_network_messages=current.relay_inbound_messages,
+        max_network_recipients=current.relay_inbound_recipients,
+        max_domain_recipients=current.relay_inbound_domain_recipients,
     )
-    return [Listener(inbound, Inbound(reports.is_served, reports), tls), *of_senders]
 
 
 def _ports(numbers: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@
     tags                    array of strings
     cc, bcc, archive        arrays of addresses, each a string or {"email", "name"}; 1,000 in total
     options                 object: open_tracking, click_tracking, transactional, skip_suppression
-                            and inline_css (boolean), ip_pool and dkim_key (string)
+                            and inline_css (boolean), ip_pool, dkim_key and reply_domain (string)
 
 An option that is absent or null is None: the account's default applies. Other keys are ignored.
 """
@@ -40,6 +40,7 @@ class SendOptions:
     inline_css: bool | None = None
     ip_pool: str | None = None
     dkim_key: str | None = None
+    reply_domain: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +132,5 @@ def _send_options(fields: Mapping[str, Any]) -> SendOptions:
         **booleans,
         ip_pool=_typed(fields, "ip_pool", str, "options.ip_pool"),
         dkim_key=_typed(fields, "dkim_key", str, "options.dkim_key"),
+        reply_domain=_typed(fields, "reply_domain", str, "options.reply_domain"),
     )

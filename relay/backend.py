@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from chalicelib.core.spool import Octets
+from chalicelib.inbound_domains.model import InboundDomain
+from relay.replies import Reply
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -24,14 +28,24 @@ class SubmittedEnvelope:
     """A message as received.
 
     `mail_from` is empty for the null reverse-path. `data` has CRLF line ends only, without
-    dot-stuffing and without the end mark.
+    dot-stuffing and without the end mark. `places` has the inbound domain of each recipient, None
+    for one that is at none. `tls` is the version of TLS, empty without.
+
+    A message from elsewhere has an id before it arrives, and `data` begins with `trace`, the
+    Received field (RFC 5321 4.4).
     """
 
     mail_from: str
     recipients: tuple[str, ...]
-    data: bytes
+    data: Octets
     peer_ip: str
     smtp_utf8: bool
+    places: tuple[InboundDomain | None, ...] = ()
+    helo: str = ""
+    tls: str = ""
+    id: str = ""
+    received_ms: int = 0
+    trace: bytes = b""
 
 
 class Authenticator(Protocol):
@@ -49,7 +63,19 @@ class Acceptor(Protocol):
 
 
 class InboundAcceptor(Protocol):
-    """Takes the reports that come back to the service's own addresses."""
+    """Takes mail from elsewhere: to the service's own addresses, and to inbound domains."""
+
+    def place_of(self, recipient: str) -> InboundDomain | None:
+        """Return the inbound domain of a recipient, None for one of the service's own addresses.
+
+        Blocks. Raises SmtpRefusal for every other recipient.
+        """
+
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        """Return the envelope with the id and the trace of a message that begins to arrive."""
 
     def accept(self, envelope: SubmittedEnvelope) -> str:
         """Return the id of the message when it is stored; raises Refused or Unavailable."""
+
+    def rejected(self, envelope: SubmittedEnvelope, reply: Reply) -> None:
+        """Record that a message was refused for good after its recipients; never raises."""

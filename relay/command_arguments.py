@@ -7,9 +7,10 @@ Blanks after the colon are accepted, because many clients send them; a missing b
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relay import replies
+from relay import notifications, replies
 from relay.errors import SmtpRefusal
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
@@ -23,6 +24,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # RFC 5321 4.5.3.1.3: a path is 256 octets, its brackets counted.
 _MAX_MAILBOX = 254
 _MAX_SIZE_DIGITS = 20
+_CHUNK = re.compile(rf"([0-9]{{1,{_MAX_SIZE_DIGITS}}})( +LAST)?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +45,19 @@ def is_mailbox(address: str) -> bool:
     )
 
 
-def parse_mail(argument: str) -> MailCommand:
+def parse_mail(argument: str, *, notices: bool = False) -> MailCommand:
     """Read `FROM:<path> [SIZE=n] [BODY=7BIT|8BITMIME] [SMTPUTF8] [AUTH=mailbox]`.
 
-    AUTH (RFC 4954 5) is accepted and ignored. Raises Refusal: 501, 553 or 555.
+    AUTH (RFC 4954 5) is accepted and ignored, and with `notices` so are RET and ENVID (RFC 3461 4.3
+    and 4.4), if they are well formed. Raises Refusal: 501, 553 or 555.
     """
     mail_from, rest = _path(argument, "FROM:", replies.MAIL_SYNTAX)
     size, smtp_utf8 = 0, False
-    names: set[str] = set()
-    for parameter in rest.split():
-        name, _, value = parameter.partition("=")
-        name = name.upper()
-        if name in names:
-            raise SmtpRefusal(replies.BAD_PARAMETER)
-        names.add(name)
+    for parameter, name, value in _parameters(rest):
         if name == "SIZE":
             size = _size(value)
+        elif notices and name in ("RET", "ENVID"):
+            notifications.check_of_mail(name, value)
         elif name == "BODY":
             if value.upper() not in ("7BIT", "8BITMIME"):
                 raise SmtpRefusal(replies.BAD_PARAMETER)
@@ -73,17 +72,42 @@ def parse_mail(argument: str) -> MailCommand:
     return MailCommand(mail_from, size, smtp_utf8)
 
 
-def parse_recipient(argument: str, smtp_utf8: bool) -> str:
-    """Read `TO:<path>`; `postmaster` needs no domain (RFC 5321 4.5.1).
+def parse_recipient(argument: str, smtp_utf8: bool, *, notices: bool = False) -> str:
+    """Read `TO:<path> [NOTIFY=...] [ORCPT=...]`; `postmaster` needs no domain (RFC 5321 4.5.1).
 
-    Raises Refusal: 501, 553, or 555 for any parameter.
+    With `notices` these parameters (RFC 3461 4.1 and 4.2) are ignored, if they are well formed;
+    without, there may be none. Raises Refusal: 501, 553 or 555.
     """
     recipient, rest = _path(argument, "TO:", replies.RCPT_SYNTAX)
-    if rest:
-        raise SmtpRefusal(replies.UNKNOWN_PARAMETER)
+    for _, name, value in _parameters(rest):
+        if not notices or name not in ("NOTIFY", "ORCPT"):
+            raise SmtpRefusal(replies.UNKNOWN_PARAMETER)
+        notifications.check_of_recipient(name, value)
     if recipient.lower() != "postmaster":
         _check_mailbox(recipient, smtp_utf8)
     return recipient
+
+
+def parse_chunk(argument: str) -> tuple[int, bool]:
+    """Read `size [LAST]` of BDAT (RFC 3030 2): octets, and whether the message ends with them.
+
+    Raises Refusal (501).
+    """
+    match = _CHUNK.fullmatch(argument)
+    if match is None:
+        raise SmtpRefusal(replies.CHUNK_SYNTAX)
+    return int(match[1]), match[2] is not None
+
+
+def _parameters(text: str) -> Sequence[tuple[str, str, str]]:
+    """Return parameters, each with its name in capitals and its value; none may come twice."""
+    parameters = []
+    for parameter in text.split():
+        name, _, value = parameter.partition("=")
+        parameters.append((parameter, name.upper(), value))
+    if len({name for _, name, _ in parameters}) < len(parameters):
+        raise SmtpRefusal(replies.BAD_PARAMETER)
+    return parameters
 
 
 def _path(argument: str, keyword: str, syntax: replies.Reply) -> tuple[str, str]:

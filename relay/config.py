@@ -27,6 +27,10 @@ class RelayConfig:
 
     max_message: int = 20 * 1024 * 1024
     """A message, end mark and dot-stuffing not counted (RFC 1870 5)."""
+    max_inbound_message: int = 20 * 1024 * 1024
+    """A message to an inbound domain; the smaller of the limits counts."""
+    max_in_memory: int | None = None
+    """Octets of one message that are held in memory, and no file: all of them if None."""
     max_text_line: int = 100_000
     """A line of a message, CRLF counted. RFC 5321 4.5.3 asks for 1,000 at least and advises
     against refusing more: one-line HTML and an unfolded API header exceed it."""
@@ -50,6 +54,12 @@ class RelayConfig:
     max_connections: int = 1_000
     """Of one listener in one process."""
     max_connections_per_address: int = 400
+    max_network_messages: int = 0
+    """Messages from one network (`client_networks`) in a minute; 0: any number."""
+    max_network_recipients: int = 0
+    """Recipients that one network names in a minute; 0: any number."""
+    max_domain_recipients: int = 0
+    """Recipients at one inbound domain in a minute; 0: any number."""
 
     idle_seconds: float = 60.0
     """A wait for the next command, or for the next octets of a message."""

@@ -43,6 +43,10 @@ class Conversation(Connection):
         """Run one command line; raises Refusal."""
         raise NotImplementedError
 
+    def forget_message(self) -> None:
+        """Forget the message under way, and release what has arrived of it."""
+        raise NotImplementedError
+
     def between_messages(self) -> bool:
         """Tell whether no message is under way."""
         raise NotImplementedError
@@ -85,6 +89,7 @@ class Conversation(Connection):
         except Exception as error:
             self.close_with(replies.internal_fault(self._write_fault(error)))
         finally:
+            self.forget_message()
             self.hang_up()
 
     async def _converse(self) -> None:

@@ -46,9 +46,11 @@ class Counters(Totals):
     _last_written: Totals = field(default_factory=Totals)
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_TIMES))
 
-    def accepted(self, message_id: str, envelope: SubmittedEnvelope, seconds: float) -> None:
-        """Count and log a message that was stored."""
-        recipients, octets = len(envelope.recipients), len(envelope.data)
+    def accepted(
+        self, message_id: str, envelope: SubmittedEnvelope, octets: int, seconds: float
+    ) -> None:
+        """Count and log a message of so many octets that was stored."""
+        recipients = len(envelope.recipients)
         self.messages_accepted += 1
         self.recipients_accepted += recipients
         self.octets_accepted += octets

@@ -5,27 +5,19 @@
 - The counts only delay replies to failed logins. A login with the right password is never counted
   and never waits, so nobody who knows a key can be locked out by others.
 - A count starts again when ten minutes have passed since the last failure.
-- The table has a fixed size, and lies in memory that processes share if they are forked after it is
-  made. Two names may share a slot; which ones depends on a secret, so no client can choose a slot.
-- Processes that count at the same instant may lose one of the failures. A lock would be worse: a
-  process that is killed while it holds the lock would stop the others.
+- All processes of a relay share the counts (``shared_counts``).
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import mmap
-import secrets
 from collections.abc import Awaitable, Callable
 
 from chalicelib.core import clock
 from chalicelib.core.client_networks import network_of
+from relay.shared_counts import SharedSlots
 
 MEMORY_SECONDS = 600.0
-_SLOTS = 65_536
-# A slot has a count and the time of the last failure in milliseconds, each of eight octets.
-_SLOT_SIZE = 16
 
 
 class FailedLogins:
@@ -33,8 +25,8 @@ class FailedLogins:
 
     def __init__(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self.sleep = sleep
-        self._secret = secrets.token_bytes(16)
-        self._slots = memoryview(mmap.mmap(-1, _SLOTS * _SLOT_SIZE)).cast("q")
+        # A count, and the time of the last failure in milliseconds
+        self._slots = SharedSlots(2)
 
     def add(self, peer_ip: str, subaccount: int | None) -> int:
         """Count a failed login; return how many its address or its subaccount had lately."""
@@ -44,13 +36,9 @@ class FailedLogins:
         return max(count, self._add(f"subaccount {subaccount}"))
 
     def _add(self, name: str) -> int:
-        place = 2 * self._slot_of(name)
-        now_ms, last_ms = clock.now_ms(), self._slots[place + 1]
-        is_recent = now_ms - last_ms < MEMORY_SECONDS * 1000
-        count = self._slots[place] + 1 if is_recent else 1
-        self._slots[place], self._slots[place + 1] = count, now_ms
+        slot = self._slots.slot(name)
+        now_ms = clock.now_ms()
+        is_recent = now_ms - slot[1] < MEMORY_SECONDS * 1000
+        count = slot[0] + 1 if is_recent else 1
+        slot[0], slot[1] = count, now_ms
         return count
-
-    def _slot_of(self, name: str) -> int:
-        digest = hashlib.blake2b(name.encode(), key=self._secret, digest_size=8).digest()
-        return int.from_bytes(digest) % _SLOTS

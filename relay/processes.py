@@ -21,19 +21,21 @@ from relay.server import RelayServer, bind_port, serve
 from relay.services import Service
 from relay.shared_figures import SharedFigures
 from relay.tls import TlsContexts
+from relay.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
     """A service and where it listens; every process serves all listeners.
 
-    All processes share `failed_logins`, because they are forked after it is made.
+    All processes share `failed_logins` and `traffic`, because they are forked after these are made.
     """
 
     config: RelayConfig
     service: Service
     tls: TlsContexts | None
     failed_logins: FailedLogins = field(default_factory=FailedLogins)
+    traffic: Traffic = field(default_factory=Traffic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ def _serve(
             each.tls,
             each.failed_logins,
             figures.writer(process, number) if metrics_port else None,
+            each.traffic,
         )
         for number, each in enumerate(listeners)
     ]

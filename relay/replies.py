@@ -61,6 +61,11 @@ def accepted(message_id: str) -> Reply:
     return Reply(250, "2.0.0", f"OK {message_id}")
 
 
+def chunk(size: int) -> Reply:
+    """Return the reply to a chunk that is not the last one (RFC 3030 2)."""
+    return Reply(250, "2.0.0", f"{size} octets received")
+
+
 def fault(fault_id: str) -> Reply:
     """Return the reply for a failure of the service; the log has it under `fault_id`."""
     return Reply(451, "4.3.0", f"Temporary failure, try again later (reference {fault_id})")
@@ -84,7 +89,7 @@ START_INPUT = Reply(354, "3.0.0", "End the message with <CR><LF>.<CR><LF>")
 LOGIN_OK = Reply(235, "2.0.0", "Authentication successful")
 GOODBYE = Reply(221, "2.3.0", "Closing the connection")
 CANNOT_VERIFY = Reply(252, "2.1.5", "Addresses are not verified; send the message to find out")
-HELP = Reply(214, "2.0.0", "Commands: EHLO HELO STARTTLS AUTH MAIL RCPT DATA RSET NOOP QUIT")
+HELP = Reply(214, "2.0.0", "Commands: EHLO HELO STARTTLS AUTH MAIL RCPT DATA BDAT RSET NOOP QUIT")
 
 BAD_LINE = Reply(500, "5.5.2", "A command ends with CRLF and has no other CR, LF or NUL")
 COMMAND_TOO_LONG = Reply(500, "5.5.2", "Command line too long")
@@ -95,6 +100,7 @@ NO_ARGUMENT_ALLOWED = Reply(501, "5.5.4", "This command takes no argument")
 HOSTNAME_NEEDED = Reply(501, "5.5.4", "Give the name of your host")
 MAIL_SYNTAX = Reply(501, "5.5.4", "Syntax: MAIL FROM:<address> [parameters]")
 RCPT_SYNTAX = Reply(501, "5.5.4", "Syntax: RCPT TO:<address>")
+CHUNK_SYNTAX = Reply(501, "5.5.4", "Syntax: BDAT <size> [LAST]")
 BAD_PARAMETER = Reply(501, "5.5.4", "A parameter has no valid value")
 UNKNOWN_PARAMETER = Reply(555, "5.5.4", "Parameter not recognized")
 BAD_ADDRESS = Reply(553, "5.1.3", "Address not valid")
@@ -104,6 +110,7 @@ EHLO_FIRST = Reply(503, "5.5.1", "Send EHLO or HELO first")
 MAIL_FIRST = Reply(503, "5.5.1", "Send MAIL first")
 RCPT_FIRST = Reply(503, "5.5.1", "No valid recipients")
 MAIL_REPEATED = Reply(503, "5.5.1", "A message is under way already")
+CHUNKS_BEGUN = Reply(503, "5.5.1", "The message has begun with BDAT: send RSET")
 TLS_ACTIVE = Reply(503, "5.5.1", "TLS is active already")
 TLS_UNAVAILABLE = Reply(454, "4.7.0", "TLS is not available")
 
@@ -117,7 +124,12 @@ LOGIN_FAILED = Reply(535, "5.7.8", "Authentication failed")
 
 RELAYING_DENIED = Reply(550, "5.7.1", "Relaying denied")
 TOO_MANY_RECIPIENTS = Reply(452, "4.5.3", "Too many recipients")
+TOO_MANY_RECIPIENTS_LATELY = Reply(
+    451, "4.7.1", "Too many recipients from your network, try again later"
+)
+DOMAIN_BUSY = Reply(451, "4.7.1", "Too many messages for this domain, try again later")
 MESSAGE_TOO_BIG = Reply(552, "5.3.4", "Message too big")
+LOOP = Reply(554, "5.4.6", "The message was here before, or has too many Received fields")
 BARE_LINE_END = Reply(554, "5.6.0", "A line ends with CRLF: the message has a bare CR or LF")
 NUL_IN_MESSAGE = Reply(554, "5.6.0", "The message has a NUL octet")
 
@@ -125,6 +137,8 @@ IDLE = Reply(421, "4.4.2", "Idle for too long, closing")
 DATA_TOO_SLOW = Reply(421, "4.4.2", "The message took too long, closing")
 TOO_MANY_CONNECTIONS = Reply(421, "4.7.0", "Too many connections, try again later")
 TOO_MANY_MESSAGES = Reply(421, "4.7.0", "Message limit of a connection reached, connect again")
+TOO_MANY_FROM_NETWORK = Reply(421, "4.7.0", "Too many messages from your network, try again later")
+CHUNK_NOT_READ = Reply(421, "4.3.2", "Nothing can be read after this chunk, closing")
 TOO_MANY_ERRORS = Reply(421, "4.7.0", "Too many errors, closing")
 TOO_MANY_FAILED_LOGINS = Reply(421, "4.7.0", "Too many failed logins, closing")
 ENDLESS_LINE = Reply(421, "4.7.0", "A command line without end, closing")

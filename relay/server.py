@@ -26,6 +26,7 @@ from relay.services import Service
 from relay.session import RelaySession
 from relay.shared_figures import FigureWriter
 from relay.tls import TlsContexts
+from relay.traffic import Traffic
 
 logger = logging.getLogger("relay")
 
@@ -48,11 +49,12 @@ class RelayServer:
         tls: TlsContexts | None,
         failed_logins: FailedLogins | None = None,
         figures: FigureWriter | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         """Raise ValueError if logins need TLS and there is no certificate.
 
-        `failed_logins` are the counts that this relay shares with others. Its own figures are
-        written to `figures`.
+        `failed_logins` and `traffic` are the counts that this relay shares with others. Its own
+        figures are written to `figures`.
         """
         needs_tls = config.implicit_tls or (config.require_tls and service.takes_logins)
         if tls is None and needs_tls:
@@ -67,6 +69,7 @@ class RelayServer:
             connections=OpenConnections(config.max_connections, config.max_connections_per_address),
             counters=self.counters,
             failed_logins=failed_logins or FailedLogins(),
+            traffic=traffic or Traffic(),
             workers=ThreadPoolExecutor(config.workers, thread_name_prefix="relay"),
         )
         self._listeners: list[asyncio.Server] = []

@@ -11,6 +11,7 @@ from relay.failed_logins import FailedLogins
 from relay.open_connections import OpenConnections
 from relay.services import Service
 from relay.tls import TlsContexts
+from relay.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +24,5 @@ class ServerContext:
     connections: OpenConnections
     counters: Counters
     failed_logins: FailedLogins
+    traffic: Traffic
     workers: ThreadPoolExecutor

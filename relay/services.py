@@ -1,4 +1,4 @@
-"""Offer two services to a relay session: submission with a login, and inbound reports.
+"""Offer two services to a relay session: submission with a login, and mail from elsewhere.
 
 A service gets `run_blocking`, which runs a blocking call in a worker thread and awaits its result.
 """
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from chalicelib.core.addresses import is_address
+from chalicelib.inbound_domains.model import InboundDomain
 from relay import replies
 from relay.backend import Acceptor, Authenticator, Identity, InboundAcceptor, SubmittedEnvelope
 from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
+from relay.replies import Reply
 
 RunBlocking = Callable[..., Awaitable[Any]]
 
@@ -34,13 +36,24 @@ class Service(Protocol):
 
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
-    ) -> None:
-        """Raise Refusal if the service takes no mail for the recipient."""
+    ) -> InboundDomain | None:
+        """Raise Refusal if the service takes no mail for the recipient.
+
+        Return the inbound domain that it is at, if it is at one.
+        """
+
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        """Return the envelope of a message that begins to arrive, with what the service adds."""
 
     async def accept(
         self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Store the message and return its id."""
+
+    async def rejected(
+        self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
+    ) -> None:
+        """Take note of a message that was refused for good (5xx) after its recipients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +88,26 @@ class Submission:
         if not is_address(recipient):
             raise SmtpRefusal(replies.BAD_ADDRESS)
 
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        """Add nothing: the message that is sent is made from this one."""
+        return envelope
+
     async def accept(
         self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Pass the message to the acceptor."""
         return await run_blocking(self.acceptor.accept, identity, envelope)
 
+    async def rejected(
+        self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
+    ) -> None:
+        """Do nothing: the sender has the reply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """Takes mail from anyone to the addresses that are served; `is_served` blocks."""
+    """Takes mail from anyone to the addresses that are served."""
 
-    is_served: Callable[[str], bool]
     acceptor: InboundAcceptor
 
     @property
@@ -105,13 +126,24 @@ class Inbound:
 
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
-    ) -> None:
-        """Refuse an address that is not the service's own."""
-        if not await run_blocking(self.is_served, recipient):
-            raise SmtpRefusal(replies.RELAYING_DENIED)
+    ) -> InboundDomain | None:
+        """Refuse an address that is not the service's own and at no inbound domain."""
+        place: InboundDomain | None = await run_blocking(self.acceptor.place_of, recipient)
+        return place
+
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        """Add what the acceptor adds."""
+        return self.acceptor.begun(envelope)
 
     async def accept(
         self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
     ) -> str:
         """Pass the message to the acceptor."""
         return await run_blocking(self.acceptor.accept, envelope)
+
+    async def rejected(
+        self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
+    ) -> None:
+        """Let the acceptor record it for the recipients at inbound domains."""
+        if any(envelope.places):
+            await run_blocking(self.acceptor.rejected, envelope, reply)

@@ -1,33 +1,26 @@
-"""Implement the SMTP commands (RFC 5321, 3207, 4954, 2034, 2920, 6152, 6531; spec 5, rule 7).
+"""Implement the SMTP commands (RFC 5321, 3207, 4954, 2034, 2920; spec 5, rule 7).
 
 A command is a method that replies or raises Refusal; the conversation turns refusals into replies.
-DATA gets 250 only after the service has stored the message. The session works for either service:
-submission with a login, or inbound reports.
+Those of a mail transaction are in `transaction`. The session works for either service: submission
+with a login, or mail from elsewhere.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from typing import NoReturn
 
 from relay import login, replies
-from relay.backend import Identity, SubmittedEnvelope
-from relay.command_arguments import parse_mail, parse_recipient
-from relay.conversation import Conversation
 from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
-from relay.message_data import MessageData
+from relay.transaction import Transaction, no_argument
 
 _USERNAME_PROMPT = "VXNlcm5hbWU6"
 _PASSWORD_PROMPT = "UGFzc3dvcmQ6"
 
 
-class RelaySession(Conversation):
+class RelaySession(Transaction):
     """One client's conversation."""
 
-    identity: Identity | None = None
-    messages = 0
     failed_logins = 0
 
     async def serve(self, line: bytes) -> None:
@@ -40,10 +33,6 @@ class RelaySession(Conversation):
         if command is None:
             raise SmtpRefusal(replies.UNKNOWN_COMMAND)
         await command(argument.strip(" "))
-
-    def between_messages(self) -> bool:
-        """Tell whether no message is under way."""
-        return self.envelope.mail_from is None
 
     # Greeting.
 
@@ -75,6 +64,7 @@ class RelaySession(Conversation):
             "ENHANCEDSTATUSCODES",
             *(["AUTH LOGIN PLAIN", "AUTH=LOGIN PLAIN"] if takes_logins else []),
             "8BITMIME",
+            "CHUNKING",
             "PIPELINING",
             "SMTPUTF8",
             f"SIZE {self.config.max_message}",
@@ -82,7 +72,7 @@ class RelaySession(Conversation):
 
     async def smtp_STARTTLS(self, argument: str) -> None:
         """Change to TLS and forget what the client said before (RFC 3207 4.2)."""
-        _no_argument(argument)
+        no_argument(argument)
         if self.tls_active:
             raise SmtpRefusal(replies.TLS_ACTIVE)
         if self.context.tls is None:
@@ -151,84 +141,7 @@ class RelaySession(Conversation):
             initial = (await self.next_line(of_login=True)).decode("latin-1")
         return login.decode_response(initial)
 
-    # A message.
-
-    async def smtp_MAIL(self, argument: str) -> None:
-        """Start a message."""
-        if not self.session.host_name:
-            raise SmtpRefusal(replies.EHLO_FIRST)
-        if not self.between_messages():
-            raise SmtpRefusal(replies.MAIL_REPEATED)
-        if self.messages >= self.config.max_messages:
-            raise SmtpRefusal(replies.TOO_MANY_MESSAGES)
-        mail = parse_mail(argument)
-        if mail.size > self.config.max_message:
-            raise SmtpRefusal(replies.MESSAGE_TOO_BIG)
-        self.envelope.mail_from = mail.mail_from
-        self.envelope.smtp_utf8 = mail.smtp_utf8
-        self.reply(replies.SENDER_OK)
-
-    async def smtp_RCPT(self, argument: str) -> None:
-        """Add a recipient."""
-        if self.between_messages():
-            raise SmtpRefusal(replies.MAIL_FIRST)
-        if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
-            raise SmtpRefusal(replies.TOO_MANY_RECIPIENTS)
-        recipient = parse_recipient(argument, self.envelope.smtp_utf8)
-        await self.context.service.check_recipient(self.run_blocking, self.identity, recipient)
-        self.envelope.rcpt_tos.append(recipient)
-        self.reply(replies.RECIPIENT_OK)
-
-    async def smtp_DATA(self, argument: str) -> None:
-        """Read the message and pass it to the service; the envelope is cleared in any case."""
-        _no_argument(argument)
-        if self.between_messages():
-            raise SmtpRefusal(replies.MAIL_FIRST)
-        if not self.envelope.rcpt_tos:
-            raise SmtpRefusal(replies.RCPT_FIRST)
-        self.reply(replies.START_INPUT)
-        data = await self._read_message()
-        self.messages += 1
-        try:
-            await self._accept(data)
-        except SmtpRefusal as refusal:
-            self.context.counters.refused(refusal.reply, self.peer_ip)
-            raise
-        finally:
-            self._set_rset_state()
-
-    async def _read_message(self) -> MessageData:
-        data = MessageData(self.config.max_message, self.config.max_text_line)
-        try:
-            async with asyncio.timeout(self.config.data_seconds):
-                while (rest := data.feed(await self.next_octets())) is None:
-                    pass
-        except TimeoutError:
-            raise SmtpRefusal(replies.DATA_TOO_SLOW) from None
-        self.input.put_back(rest)
-        return data
-
-    async def _accept(self, data: MessageData) -> None:
-        started = time.perf_counter()
-        envelope = SubmittedEnvelope(
-            mail_from=self.envelope.mail_from,
-            recipients=tuple(self.envelope.rcpt_tos),
-            data=data.message(),
-            peer_ip=self.peer_ip,
-            smtp_utf8=self.envelope.smtp_utf8,
-        )
-        message_id = await self.context.service.accept(self.run_blocking, self.identity, envelope)
-        self.reply(replies.accepted(message_id))
-        seconds = time.perf_counter() - started
-        self.context.counters.accepted(message_id, envelope, seconds)
-
     # The rest.
-
-    async def smtp_RSET(self, argument: str) -> None:
-        """Forget the message under way."""
-        _no_argument(argument)
-        self._set_rset_state()
-        self.reply(replies.OK)
 
     async def smtp_NOOP(self, argument: str) -> None:
         """Do nothing."""
@@ -236,7 +149,7 @@ class RelaySession(Conversation):
 
     async def smtp_QUIT(self, argument: str) -> None:
         """Close the connection."""
-        _no_argument(argument)
+        no_argument(argument)
         self.close_with(replies.GOODBYE)
 
     async def smtp_HELP(self, argument: str) -> None:
@@ -250,8 +163,3 @@ class RelaySession(Conversation):
     async def smtp_EXPN(self, argument: str) -> None:
         """Say nothing about lists."""
         raise SmtpRefusal(replies.NOT_IMPLEMENTED)
-
-
-def _no_argument(argument: str) -> None:
-    if argument:
-        raise SmtpRefusal(replies.NO_ARGUMENT_ALLOWED)

@@ -45,7 +45,7 @@ class TransmissionAcceptor:
         """Return the transmission's id when it is stored; raises `SmtpRefusal` otherwise."""
         try:
             sender_again(identity.key_id, identity.subaccount_id, envelope.peer_ip)
-            api_options, data = take_api_header(envelope.data)
+            api_options, data = take_api_header(envelope.data[:])
             message = _smtp_message(envelope, data, api_options or ApiOptions())
             return accept_message(identity.account_id, identity.subaccount_id, message)
         except ServiceError as refusal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,14 @@ from chalicelib.core.host_and_port import read_host_and_port
 from chalicelib.core.settings import settings
 
 if TYPE_CHECKING:
+    import dns.name
     import dns.resolver
 
 _PORT = 53
 _LONGEST_CHAIN = 8
+
+TextLookup = Callable[[str], list[str]]
+"""Returns the TXT records of a name; raises :class:`LookupFailed`."""
 
 
 class LookupFailed(Exception):
@@ -88,6 +92,13 @@ def name_servers(name: str) -> list[str]:
 
 def lookup(name: str, kind: str, within: float = math.inf) -> list[Any]:
     """Return the records of one type, as dnspython has them, or fail after ``within`` seconds."""
+    return lookup_with_lifetime(name, kind, within)[0]
+
+
+def lookup_with_lifetime(
+    name: str | dns.name.Name, kind: str, within: float = math.inf
+) -> tuple[list[Any], float]:
+    """Return the same, and for how many seconds a cache may keep it (RFC 2308)."""
     import dns.exception
     import dns.resolver
 
@@ -95,11 +106,20 @@ def lookup(name: str, kind: str, within: float = math.inf) -> list[Any]:
     resolver = _resolver(current.dns_servers, current.dns_timeout, current.dns_lifetime)
     try:
         lifetime = min(current.dns_lifetime, within)
-        return list(resolver.resolve(name, kind, search=False, lifetime=lifetime))
-    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
-        return []
+        answer = resolver.resolve(name, kind, search=False, lifetime=lifetime)
+        return list(answer), answer.chaining_result.minimum_ttl
+    except dns.resolver.NXDOMAIN as error:
+        return [], min(map(_negative_ttl, error.kwargs["responses"].values()), default=0)
+    except dns.resolver.NoAnswer as error:
+        return [], _negative_ttl(error.kwargs["response"])
     except dns.exception.DNSException as error:
-        raise LookupFailed(name, type(error).__name__) from error
+        raise LookupFailed(str(name), type(error).__name__) from error
+
+
+def _negative_ttl(response: Any) -> float:
+    """Return how long a response without records is good: not at all without an SOA record."""
+    is_authoritative = any(records.rdtype.name == "SOA" for records in response.authority)
+    return float(response.resolve_chaining().minimum_ttl) if is_authoritative else 0.0
 
 
 def new_resolver() -> dns.resolver.Resolver:

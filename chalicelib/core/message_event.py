@@ -132,13 +132,18 @@ class _Ingest(TypedDict, total=False):
     href: str
 
 
-class _Unmade(TypedDict, total=False):
-    """Fields of events that this service does not make; it shows samples, and ingests some."""
+class _Relayed(TypedDict, total=False):
+    """How a message came to an inbound domain, and the relay webhook that gets it."""
 
     relay_id: str
     origination: str
     webhook_id: str
     protocol: str
+
+
+class _Unmade(TypedDict, total=False):
+    """Fields of events that this service does not make; it shows samples, and ingests some."""
+
     sms_coding: str
     sms_dst: str
     sms_dst_npi: str
@@ -156,6 +161,7 @@ class EventFields(
     _Attempt,
     _Reaction,
     _Ingest,
+    _Relayed,
     _Unmade,
     _Internal,
     total=False,

@@ -76,6 +76,11 @@ class Received(Generic[Head]):
     rest: float = 0.0
     receives: int = 1
 
+    @property
+    def has_payload(self) -> bool:
+        """Tell whether there is a payload."""
+        return bool(self._inline or self._blob)
+
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
         compressed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)

@@ -88,6 +88,10 @@ _EXPONENT = "([eE][-+]?[0-9]+)?"
 #: Whole numbers, and numbers with a fraction
 COUNT = Allowed("[0-9]+", "a whole number, 0 or more")
 COUNT_FROM_1 = Allowed("0*[1-9][0-9]*", "a whole number, 1 or more")
+RECEIVED_MAIL_SECONDS = Allowed(
+    "0*([1-9][0-9]{0,5}|1[01][0-9]{5}|120[0-8][0-9]{3}|1209[0-5][0-9]{2}|1209600)",
+    "a whole number, 1 to 1209600",
+)
 NUMBER = Allowed(_MANTISSA + _EXPONENT, "a number, 0 or more")
 ANY_NUMBER = Allowed(f"-?{_MANTISSA}{_EXPONENT}", "a number")
 NUMBER_ABOVE_0 = Allowed(_ABOVE_0 + _MANTISSA + _EXPONENT, "a number above 0")
@@ -111,6 +115,10 @@ SMARTHOST = Allowed(
     "host or host:port, with an IPv6 address in brackets",
     _has_valid_address,
 )
+SPAM_CHECKER = Allowed(
+    rf"(spamd|rspamd)://({_HOST}|\[{_IPV6}\])(:{_PORT})?", "spamd://host:783 or rspamd://host:11333"
+)
+VIRUS_CHECKER = Allowed(rf"clamd://({_HOST}|\[{_IPV6}\])(:{_PORT})?", "clamd://host:3310")
 RESOLVERS = comma_separated(
     rf"({_IPV4}|\[{_IPV6}\])(:{_PORT})?|{_IPV6}",
     "IP addresses, each as address or address:port (IPv6 with a port in brackets)",

@@ -293,9 +293,30 @@ class Settings:
     )
     relay_inbound_ports: str = setting(
         "25",
-        "Ports on which the relay takes bounces, complaints and unsubscribe mails, "
-        "comma-separated. Empty: none",
+        "Ports on which the relay takes bounces, complaints and unsubscribe mails, and mail for "
+        "inbound domains, comma-separated. Empty: none",
         values.PORTS.or_empty(),
+    )
+    relay_inbound_bytes: int = setting(
+        20 * MIB, "Largest message that an inbound domain receives", values.COUNT_FROM_1
+    )
+    relay_inbound_messages: int = setting(
+        6_000,
+        "Messages that the inbound ports of a host take in a minute from one address (one network "
+        "of 64 bits of IPv6). 0: no limit",
+        values.COUNT,
+    )
+    relay_inbound_recipients: int = setting(
+        12_000,
+        "Recipients that one address may name in a minute at the inbound ports of a host. "
+        "0: no limit",
+        values.COUNT,
+    )
+    relay_inbound_domain_recipients: int = setting(
+        60_000,
+        "Recipients that one inbound domain may have in a minute at the inbound ports of a host. "
+        "0: no limit",
+        values.COUNT,
     )
     relay_certificate: str = setting(
         "",
@@ -330,6 +351,31 @@ class Settings:
         "How long a relay that stops waits for messages that clients are sending",
         values.NUMBER,
         local=2.0,
+    )
+
+    # Verdicts on received mail
+    spam_check: str = setting(
+        "",
+        "Who judges whether a received message is spam: `spamd://host:783` (SpamAssassin) or"
+        " `rspamd://host:11333` (Rspamd). Without a port it is that one. Empty: nobody",
+        values.SPAM_CHECKER.or_empty(),
+    )
+    virus_check: str = setting(
+        "",
+        "Who searches received messages for viruses: `clamd://host:3310` (ClamAV). Empty: nobody",
+        values.VIRUS_CHECKER.or_empty(),
+    )
+    scan_timeout: float = setting(
+        20.0,
+        "Time for the answer of `SPAM_CHECK` and of `VIRUS_CHECK`, which are asked side by side."
+        " After it the message goes on, and its verdict says so",
+        values.NUMBER_ABOVE_0,
+    )
+    verdict_timeout: float = setting(
+        10.0,
+        "Time for all look-ups in the DNS about one received message (SPF, DKIM, DMARC and ARC)."
+        " What is open after it is a temporary error",
+        values.NUMBER_ABOVE_0,
     )
 
     # Accepting and generating
@@ -601,6 +647,12 @@ class Settings:
         "late (60 days)",
         values.COUNT_FROM_1,
     )
+    received_mail_retention: int = setting(
+        864_000,
+        "How long received messages are kept (10 days), and their attachments can be fetched. At"
+        " most 1209600 (14 days): the bucket removes large ones a day later",
+        values.RECEIVED_MAIL_SECONDS,
+    )
     domain_reports_retention: int = setting(
         7_776_000,
         "How long the DMARC and TLS reports of other hosts are kept (90 days)",
@@ -672,6 +724,37 @@ class Settings:
         86_400.0,
         "How long a replaced signing secret is used beside the new one (24 hours)",
         values.NUMBER,
+    )
+
+    # Relay webhooks
+    relay_webhook_retry_base: float = setting(
+        300.0,
+        "Delay before a received message is posted to its relay webhook again for the first time. "
+        "Later delays grow",
+        values.NUMBER,
+        local=1.0,
+    )
+    relay_webhook_attempts: int = setting(
+        9,
+        "How often a received message is posted until `RELAY_WEBHOOK_RETRY_EXPIRY`, the first post "
+        "included",
+        values.COUNT_FROM_1,
+    )
+    relay_webhook_retry_expiry: float = setting(
+        28_800.0,
+        "Age at which posting a received message is given up (8 hours)",
+        values.NUMBER_ABOVE_0,
+        local=110.0,
+    )
+    relay_webhook_retention: int = setting(
+        864_000,
+        "How long the attempts to post a received message are kept (10 days)",
+        values.COUNT_FROM_1,
+    )
+    relay_inline_bytes: int = setting(
+        10_240,
+        "Largest attachment that is posted to relay webhooks as data, besides its URL",
+        values.COUNT,
     )
 
     def table(self, name: str) -> str:

@@ -27,6 +27,7 @@ from functools import cache
 from typing import NamedTuple
 
 from chalicelib.core import web_address
+from chalicelib.core.spool import Body, Spool
 from chalicelib.core.web_address import BadUrl, NoAddress, WebAddress
 
 TIMEOUT = 5.0
@@ -96,14 +97,17 @@ def get(
 
 def post(
     url: str,
-    body: bytes,
+    body: Body,
     headers: Mapping[str, str] = _NO_HEADERS,
     *,
     timeout: float = TIMEOUT,
     most: int = MOST_BYTES,
     private: bool = False,
 ) -> Response:
-    """Post ``body`` to ``url`` once, as :func:`get` fetches; raises :class:`FetchFailed`."""
+    """Post ``body`` to ``url`` once, as :func:`get` fetches; raises :class:`FetchFailed`.
+
+    A spooled body is sent in pieces, as one with a known length.
+    """
     return _exchange(_Call("POST", url, body, headers, most, private), timeout)
 
 
@@ -112,7 +116,7 @@ class _Call(NamedTuple):
 
     method: str
     url: str
-    body: bytes | None
+    body: Body | None
     headers: Mapping[str, str]
     most: int
     private: bool
@@ -159,7 +163,13 @@ def _connect(address: WebAddress, ips: list[str], deadline: float) -> _Connectio
 
 def _send(connection: _Connection, address: WebAddress, call: _Call) -> Response:
     headers = {**call.headers, "Host": address.authority}
-    connection.request(call.method, address.target, call.body, headers)
+    content: bytes | Iterator[bytes] | None
+    if isinstance(call.body, Spool):
+        headers["Content-Length"] = str(call.body.size)
+        content = call.body.pieces()
+    else:
+        content = call.body
+    connection.request(call.method, address.target, content, headers)
     response = connection.getresponse()
     if connection.was_cut:  # a cut looks like the end of the headers
         raise TimeoutError

@@ -2,8 +2,9 @@
 
 It deletes the recipient's suppression entries (except those of compliance, which nobody can remove
 over the API: spec 4.8 rule 1) and events, the recipient and subject in the context from which later
-events of the messages are made, and the data for seed messages. The address stays with each
-message, because otherwise its recipient could no longer unsubscribe through it.
+events of the messages are made, the data for seed messages, and mail that was received from or for
+the recipient. The address stays with each message, because otherwise its recipient could no longer
+unsubscribe through it.
 
 The account's own data stays: stored lists, templates, and the content of transmissions, which
 expires after 30 days. Work under way (queues, deferred messages, batches of webhooks for a day)
@@ -12,23 +13,25 @@ is finished; the context of messages whose events have expired expires as well.
 
 from __future__ import annotations
 
-from chalicelib.core.addresses import spellings
+from chalicelib.core.addresses import spelling, spellings
 from chalicelib.core.scope import Scope
 from chalicelib.events import service as events
+from chalicelib.received_mail import service as received_mail
 from chalicelib.seeding.store import samples
 from chalicelib.suppression import removal
 from chalicelib.tracking.store import message_context
 
 
 def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
-    """Forget a recipient; return how many entries and events were deleted.
+    """Forget a recipient; return how many entries, events and messages were deleted.
 
     An erasure that is interrupted can be repeated: the events, which name the messages, are deleted
     last. Entries of compliance are deleted if ``compliance`` is true.
     """
     deleted = removal.erase(scope, recipient, compliance=compliance)
     samples.erase_recipient(scope, recipient)
-    for spelling in spellings(recipient):
-        message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
-        deleted += events.erase_recipient(scope, spelling)
+    deleted += received_mail.erase(scope, [spelling(recipient)])
+    for each in spellings(recipient):
+        message_context.forget(scope.account_id, each, events.messages_to(scope, each))
+        deleted += events.erase_recipient(scope, each)
     return deleted

@@ -60,14 +60,14 @@ def relaxed_body(message: bytes, start: int) -> Iterator[bytes]:
     while at < end:
         cut = message.find(b"\r\n", at + _PIECE, end)
         stop = end if cut < 0 else cut + 2
-        yield _relaxed_lines(message[at:stop])
+        yield relaxed_lines(message[at:stop])
         at = stop
     if end > start:
         yield b"\r\n"
 
 
-def _relaxed_lines(lines: bytes) -> bytes:
-    """Return whole lines with one blank for each run of blanks, and none at line ends.
+def relaxed_lines(lines: bytes) -> bytes:
+    """Return lines with one blank for each run of blanks, and none at line ends.
 
     CPython looks for a few bytes two to three times as fast from the right as from the left.
     """

@@ -1,75 +1,91 @@
-"""Verify the DKIM signatures of a message (RFC 6376 6), with dkimpy."""
+"""Verify the DKIM signatures of a message (RFC 6376 6), whose body is read in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from chalicelib.core import dns
+from chalicelib.core.dns import TextLookup
+from chalicelib.core.spool import Octets
+from chalicelib.dkim.signature_check import (
+    NEUTRAL,
+    PASS,
+    Outcome,
+    check_signature,
+)
+from chalicelib.dkim.signature_field import (
+    BadField,
+    SignatureField,
+    field_tags,
+    key_name,
+    read_signature,
+)
+from chalicelib.dkim.signed_message import HeaderField, SignedMessage
 
-MOST_SIGNATURES = 5
+MOST_SIGNATURES: Final = 5
 """Signatures of a message that are verified: each costs a DNS query and two hashes."""
 
-TextLookup = Callable[[str], list[str]]
-"""Returns the TXT records of a name."""
-
-LONGEST_KEY = 1_500
-"""Characters of a key record that is used: more than a key of 8192 bits has.
-
-Whoever signs chooses the key, and the time to use it grows with the cube of its length.
-"""
+FIELD: Final = b"dkim-signature"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
     """A signature: its domain, its header fields in lower case, and why it is not valid.
 
-    Of one that cannot be read all but the problem is empty.
+    ``result`` is a word of RFC 8601; ``problem`` is empty if it is ``pass``. Of one that cannot be
+    read all but these may be empty.
     """
 
     domain: str
     selector: str
     fields: frozenset[str]
     problem: str
+    result: str
 
 
 def signatures_of(
-    content: bytes, count: int, texts: TextLookup = dns.texts, *, is_report: bool = False
+    message: Octets | SignedMessage, texts: TextLookup = dns.texts, *, is_report: bool = False
 ) -> Iterator[Signature]:
-    """Verify the first signatures of a message that has ``count`` DKIM-Signature fields.
+    """Verify the first signatures of a message with CRLF line ends.
 
     A report may be signed with a key that is only for TLS reports, and must be signed to its end,
     whatever ``l=`` says (RFC 8460 3).
     """
-    for index in range(min(count, MOST_SIGNATURES)):
-        yield _verified(content, index, texts, is_report=is_report)
+    if not isinstance(message, SignedMessage):
+        message = SignedMessage(message)
+    for field in islice(message.fields_with(FIELD), MOST_SIGNATURES):
+        yield _verified(message, field, texts, is_report=is_report)
 
 
-def _verified(content: bytes, index: int, texts: TextLookup, *, is_report: bool) -> Signature:
-    # Imported here, because it takes long and few messages need it
-    import dkim
-
-    def lookup(name: bytes, timeout: int = 5) -> bytes | None:
-        # Beyond ASCII, the name that is asked for and the one that counts could differ
-        records = texts(name.decode("ascii").rstrip("."))
-        return records[0].encode() if records and len(records[0]) <= LONGEST_KEY else None
-
-    tags: dict[bytes, bytes] = {}
-    try:
-        message = dkim.DKIM(content, tlsrpt=is_report)
+def key_names(fields: Iterable[HeaderField]) -> Iterator[str]:
+    """Yield the names of the keys that signatures need, of those that can be read."""
+    for field in fields:
         try:
-            is_valid = message.verify(idx=index, dnsfunc=lookup)
-        finally:
-            # As they were verified: another reader could see another domain in the same bytes
-            tags = message.signature_fields
-    except Exception as error:  # strangers wrote what it reads, so it may raise anything
-        problem = str(error) or type(error).__name__
-    else:
-        problem = "" if is_valid else "the signature does not match the message"
-    domain, selector = (_text(tags, name).lower() for name in (b"d", b"s"))
-    fields = frozenset(name.strip().lower() for name in _text(tags, b"h").split(":"))
-    return Signature(domain, selector, fields, problem)
+            tags = field_tags(field.value)
+        except BadField:
+            continue
+        if "s" in tags and "d" in tags:
+            yield key_name(tags["s"], tags["d"])
 
 
-def _text(tags: Mapping[bytes, bytes], name: bytes) -> str:
-    return tags.get(name, b"").decode("ascii", "replace")
+def _verified(
+    message: SignedMessage, field: HeaderField, texts: TextLookup, *, is_report: bool
+) -> Signature:
+    tags: dict[str, str] = {}
+    try:
+        tags = field_tags(field.value)
+        signature = read_signature(tags)
+    except BadField as error:
+        domain, selector = (tags.get(name, "").lower()[:253] for name in ("d", "s"))
+        return Signature(domain, selector, frozenset(), str(error), NEUTRAL)
+    outcome = check_signature(message, field, signature, texts, is_report=is_report)
+    return _signature(signature, outcome)
+
+
+def _signature(signature: SignatureField, outcome: Outcome) -> Signature:
+    fields = frozenset(name.decode("utf-8", "replace") for name in signature.names)
+    problem = "" if outcome.result == PASS else outcome.reason
+    return Signature(signature.domain, signature.selector, fields, problem, outcome.result)

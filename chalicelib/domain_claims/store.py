@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import NotRequired
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import ConditionFailed, Keyed, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Key, Keyed, Table, Write
 from chalicelib.core.errors import (
     ApiError,
     domain_in_use,
@@ -105,7 +105,7 @@ def releases_above(parents: Sequence[str], account_id: int) -> list[Write]:
 def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
     """Return the error that says why the account could not register the name."""
     names = [name, *parents]
-    keys = [(_pk(each), _CLAIM) for each in names]
+    keys = [key_of(each) for each in names]
     items = {item["pk"]: item for item in _config.get_all(keys, consistent=True)}
     own = items.get(_pk(name))
     if own and own.get("holder") == account_id:
@@ -153,9 +153,14 @@ def blocked_names() -> Iterator[str]:
     return (item["owner_key"] for item in items)
 
 
+def key_of(name: str) -> Key:
+    """Return the key of the claim on a name."""
+    return (_pk(name), _CLAIM)
+
+
 def is_blocked(name: str, parents: Sequence[str]) -> bool:
     """Tell whether the name or one above it is blocked."""
-    keys = [(_pk(each), _CLAIM) for each in (name, *parents)]
+    keys = [key_of(each) for each in (name, *parents)]
     return any(item.get("blocked") for item in _config.get_all(keys, consistent=True))
 
 

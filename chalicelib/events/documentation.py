@@ -70,7 +70,7 @@ _UNGENERATED = (
 )
 _RELAYED = _ALWAYS | _set(
     "relay_id origination webhook_id protocol rcpt_to raw_rcpt_to msg_from recv_method "
-    "routing_domain"
+    "recipient_domain routing_domain"
 )
 _INGEST = _ALWAYS | _set(
     "batch_id number_succeeded number_failed number_duplicates retryable expiration_timestamp"
@@ -244,18 +244,20 @@ WRAPPERS: Final = (
     Wrapper(
         "relay_event",
         "Relay Event",
-        "Inbound messages that are relayed to a webhook.",
+        "Messages that are received at inbound domains, and their posts to relay webhooks.",
         (
             _type(
                 "relay_injection",
                 "Relay Injection",
-                "A message to be relayed is received by or injected into the service.",
-                _RELAYED | {"injection_time", "msg_size"},
+                "A message is received at an inbound domain. If it answers a message of this "
+                "service, the event has that message's ids.",
+                _RELAYED
+                | _set("injection_time msg_size subject friendly_from message_id transmission_id"),
             ),
             _type(
                 "relay_rejection",
                 "Relay Rejection",
-                "The service rejected a message to be relayed.",
+                "The service rejected a message to an inbound domain.",
                 _RELAYED | _set("remote_addr error_code reason raw_reason"),
             ),
             _type(
@@ -275,7 +277,8 @@ WRAPPERS: Final = (
             _type(
                 "relay_permfail",
                 "Relay Permanent Failure",
-                "The relay webhook did not accept a message in time. It is not tried again.",
+                "The relay webhook did not accept a message, or it could not be forwarded. It is "
+                "not tried again.",
                 _RELAYED | _set("error_code reason raw_reason num_retries queue_time"),
                 **_refused("503 Service Unavailable"),
             ),
@@ -330,15 +333,16 @@ WRAPPERS: Final = (
 
 TYPES: Final = {each.name: each for wrapper in WRAPPERS for each in wrapper.types}
 _FIELD_NAMES: Final = {name: frozenset(each.fields) for name, each in TYPES.items()}
-#: Types that the service has no events of: it relays no inbound mail and sends no SMS
-UNPRODUCED: Final = frozenset(
-    {"sms_status"} | {each.name for each in TYPES.values() if each.name.startswith("relay_")}
-)
+#: Types that the service has no events of: it sends no SMS
+UNPRODUCED: Final = frozenset({"sms_status"})
 _WRAPPER_OF: Final = {each.name: wrapper.key for wrapper in WRAPPERS for each in wrapper.types}
 
-#: The wrappers whose events the search of message events finds (spec 4.10)
-_SEARCHED = ("message_event", "track_event", "gen_event", "unsubscribe_event")
-SEARCHED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key in _SEARCHED)
+#: The wrappers of events about mail that is sent (spec 4.10); others may upload such events
+_SENDING = ("message_event", "track_event", "gen_event", "unsubscribe_event")
+INGESTED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key in _SENDING)
+RELAYED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key == "relay_event")
+#: The types that the search of message events finds
+SEARCHED: Final = (*INGESTED, *RELAYED)
 SEARCHED_TYPES: Final = frozenset(SEARCHED)
 
 

@@ -46,10 +46,12 @@ def compose(
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
     feedback_id: bytes = b"",
+    reply_to: bytes = b"",
 ) -> UnsignedMessage:
     """Return the message for ``recipient`` (stored form); raises ``ValueError``.
 
-    ``feedback_id`` is that header field, for content that has none.
+    ``feedback_id`` is that header field, for content that has none; ``reply_to`` is the header
+    field that stands in for the content's own.
 
     ``message_id`` also seeds the MIME boundaries, and ``injected_ms`` is the Date: composing
     the same message again gives the same bytes.
@@ -61,7 +63,9 @@ def compose(
         _to_header(recipient),
         encode_header("Subject", content.subject),
     ]
-    if content.reply_to.strip():
+    if reply_to:
+        headers.append(reply_to)
+    elif content.reply_to.strip():
         headers.append(_reply_to_header(content.reply_to))
     if "date" not in own_names:
         headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")

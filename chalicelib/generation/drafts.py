@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from chalicelib.core.addresses import Mailbox
-from chalicelib.generation.compose import compose
+from chalicelib.generation.compose import Rendered, compose
 from chalicelib.generation.css import CssInliner
 from chalicelib.generation.faults import template_errors_as_faults
 from chalicelib.generation.feedback_id import feedback_id_field
 from chalicelib.generation.prebuilt import OVERRIDING, PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
+from chalicelib.generation.reply_to import ReplyTo, name_of
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.files import Attachment, InlineImage
@@ -94,6 +95,7 @@ class InlineDrafter:
         self._attachments = [Attachment(**file) for file in content.get("attachments", [])]
         self._feedback_id = feedback_id_field(transmission)
         self._images = [InlineImage(**file) for file in content.get("inline_images", [])]
+        self._reply_to = ReplyTo(transmission, injected_ms)
         self.has_amp = bool(content.get("amp_html"))
         self.has_markup = self.has_amp or bool(content.get("html"))
 
@@ -124,8 +126,14 @@ class InlineDrafter:
                 attachments=self._attachments,
                 inline_images=self._images,
                 feedback_id=self._feedback_id,
+                reply_to=self._reply_field(message_id, content),
             ),
         )
+
+    def _reply_field(self, message_id: str, content: Rendered) -> bytes:
+        if not self._reply_to:
+            return b""
+        return self._reply_to.field(message_id, name_of(content.reply_to, content.sender))
 
     def _addressee(self, recipient: StoredRecipient) -> StoredRecipient:
         """Return whom To shows; a sandbox send shows no name, which would be a caller's text."""
@@ -157,6 +165,7 @@ class PrebuiltDrafter:
         override = transmission.override
         self._replaced_names = {OVERRIDING[key] for key, value in override.items() if value}
         self._feedback_id = feedback_id_field(transmission)
+        self._reply_to = ReplyTo(transmission, injected_ms)
         self.has_amp = self._content.has_amp
         self.has_markup = self._content.has_markup
 
@@ -173,7 +182,11 @@ class PrebuiltDrafter:
 
         def build(message_id: str, tracking: MessageTracking) -> UnsignedMessage:
             fields = header.completed(
-                message_id, self._injected_ms, tracking.headers, self._feedback_id
+                message_id,
+                self._injected_ms,
+                tracking.headers,
+                self._feedback_id,
+                self._reply_to.field(message_id, header.reply_name) if self._reply_to else b"",
             )
             with template_errors_as_faults():
                 texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]

@@ -14,6 +14,7 @@ from typing import Final
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.json_types import Json
 from chalicelib.generation import feedback_id as feedback_id_header
+from chalicelib.generation import reply_to as reply_to_header
 from chalicelib.generation.render import list_id_header, overriding_sender
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import address_list_field, mailboxes_field
@@ -36,6 +37,11 @@ class PrebuiltHeader:
     def sender(self) -> Mailbox:
         """Return the From mailbox; raises ``ValueError`` if there is not exactly one."""
         return from_mailbox(self.fields)
+
+    @property
+    def reply_name(self) -> str:
+        """Return the name in the Reply-To if it has one, else that in the From."""
+        return reply_to_header.name_of(", ".join(values_of(self.fields, "reply-to")), self.sender)
 
     @cached_property
     def subject(self) -> str:
@@ -67,14 +73,17 @@ class PrebuiltHeader:
         injected_ms: int,
         headers: Sequence[tuple[str, str]] = (),
         feedback_id: bytes = b"",
+        reply_to: bytes = b"",
     ) -> list[Field]:
         """Return the fields with Date, Message-ID and ``feedback_id``, if they had none.
 
-        ``headers`` replace fields with the same names.
+        ``headers`` and the field ``reply_to`` replace fields with the same names.
         """
         fields = self.fields
         for name, value in headers:
             fields = rfc822.replace_field(fields, encode_header(name, value))
+        if reply_to:
+            fields = rfc822.replace_field(fields, reply_to)
         if not rfc822.has(fields, "date"):
             moment = datetime.fromtimestamp(injected_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())

@@ -2,6 +2,6 @@
 
 The relay accepts such mail at the bounce domains (`accept`), for signed addresses that the service
 created (`addresses`). A report comes from a stranger, so nothing about its form is trusted
-(`report`, with `dsn`, `notice`, `own_words`, `bounce_text`, `arf` and `auto_reply`). It becomes an
+(`report`, with `dsn`, `notice`, `own_words`, `bounce_text` and `arf`). It becomes an
 event of its message (`inbound_events`); a report that arrives again makes the same event.
 """

@@ -27,7 +27,6 @@ def store(data: bytes) -> None:
     author = authors[0][1] if len(authors) == 1 else ""
     message = receipt.ReportMail(
         content=data,
-        signature_count=len(mail.fields.all("dkim-signature")),
         author_domain=author.rpartition("@")[2],
         attachments=list(_attachments(mail)),
     )

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from chalicelib.core.bounce_classes import GENERIC_BOUNCE, UNDETERMINED
 from chalicelib.delivery.classify import classify
-from chalicelib.inbound import auto_reply, own_words
+from chalicelib.inbound import own_words
 from chalicelib.inbound.mime import ORIGINALS, Mail
+from chalicelib.mail_format import auto_reply
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.headers import Address
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from chalicelib.inbound.markup import text_of_markup
 from chalicelib.inbound.mime import ORIGINALS, Mail, ReceivedPart
 from chalicelib.inbound.notice_phrases import notice_phrases
+from chalicelib.mail_format.markup import text_of_markup
 
 _MOST_TEXT = 16_000
 _MOST_MARKUP = 64_000

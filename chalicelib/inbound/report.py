@@ -15,11 +15,12 @@ from chalicelib.core.bounce_classes import (
 )
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import clean_reply
-from chalicelib.inbound import arf, auto_reply, bounce_text, dsn
+from chalicelib.inbound import arf, bounce_text, dsn
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.dsn import RecipientStatus
 from chalicelib.inbound.mime import Mail
 from chalicelib.inbound.notice import Notice
+from chalicelib.mail_format import auto_reply
 
 #: A report of RFC 8098: that a message was read, or deleted unread
 _RECEIPT = "message/disposition-notification"

@@ -18,7 +18,7 @@ from chalicelib.core.addresses import is_address
 from chalicelib.core.domain_names import spelling
 from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Event, EventFields
-from chalicelib.events.documentation import SEARCHED, TYPES, wrapper_of
+from chalicelib.events.documentation import INGESTED, TYPES, wrapper_of
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.model import recipient_fields
 from chalicelib.ingest.model import NEWEST_MS, OLDEST_MS, IngestBatch
@@ -105,7 +105,7 @@ def _unwrapped(data: Any) -> Mapping[str, Any]:
     if not isinstance(fields, dict):
         raise Unusable("an event must be an object")
     kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in SEARCHED:
+    if not isinstance(kind, str) or kind not in INGESTED:
         raise Unusable(f"type must be a type of message events, which {_quoted(kind)} is not")
     if wrapper and wrapper != wrapper_of(kind):
         raise Unusable(f"an event of type {kind} belongs in a {wrapper_of(kind)}")

@@ -128,8 +128,18 @@ EVENT_COUNTERS: Final = {
     "list_unsubscribe": "lu",
     "link_unsubscribe": "ku",
     "sms_status": "ss",
+    "relay_injection": "ri",
+    "relay_rejection": "rr",
+    "relay_delivery": "rd",
+    "relay_tempfail": "rt",
+    "relay_permfail": "rp",
 }
 """The counter of each type of event that searches find."""
+
+RELAY_COUNTERS: Final = frozenset(
+    code for kind, code in EVENT_COUNTERS.items() if kind.startswith("relay_")
+)
+"""The counters of received mail, which is in no metric: only searches need their number."""
 
 PLACEMENTS: Final = {
     "inbox_panel": "x0",
@@ -250,9 +260,12 @@ def values_of(event: Event) -> Values:
     """Return an event's value in each dimension.
 
     The primary account is subaccount 0. Only placements have a subject, because only they can be
-    filtered by subject (spec 4.11). Values of ingested events may be of any length.
+    filtered by subject (spec 4.11). Received mail is counted for its subaccount alone: nobody sent
+    to its domain. Values of ingested events may be of any length.
     """
     values = [each.canonical(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
+    if EVENT_COUNTERS.get(event["type"]) in RELAY_COUNTERS:
+        values = [value if i == _SUBACCOUNT else "" for i, value in enumerate(values)]
     subaccount = values[_SUBACCOUNT]
     values[_SUBACCOUNT] = subaccount if _SUBACCOUNT_ID.fullmatch(subaccount) else PRIMARY
     if event["type"] not in PLACEMENTS:

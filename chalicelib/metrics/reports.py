@@ -19,6 +19,7 @@ from chalicelib.metrics.levels import coarsest_for, spans
 from chalicelib.metrics.model import (
     DOMAIN,
     POSITION,
+    RELAY_COUNTERS,
     SUBACCOUNT,
     Counts,
     Dimension,
@@ -166,8 +167,10 @@ def delays(request: ReportRequest, by: Sequence[Dimension] = ()) -> list[Json]:
 
 
 def _rows(request: ReportRequest, by: Sequence[Dimension] = (), facet: str = MAIN) -> Iterable[Row]:
+    """Yield the counters of a report; those of a subaccount that only receives mail are in none."""
     parts = list(spans(request.window.start, request.window.end))
-    return rows(request.account_id, parts, request.filter, by, facet)
+    counters = rows(request.account_id, parts, request.filter, by, facet)
+    return (row for row in counters if not row.counts.keys() <= RELAY_COUNTERS)
 
 
 def _sums(counters: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, Counts]:

@@ -64,6 +64,13 @@ _OPTIONS: Final = _MODEL["options"]["properties"] | {
     "start_time": nullable(moment()) | {"description": "At most 3 days from now. Without it: now"},
     "skip_suppression": nullable(flag())
     | {"description": f"Send to suppressed recipients, too. {ENTERPRISE_ONLY}"},
+    "reply_domain": nullable(text())
+    | {
+        "description": (
+            "An inbound domain of the sender. Each message then gets a Reply-To at this domain "
+            "that names the message, so that an answer is matched with it"
+        )
+    },
 }
 _BODY: Final = of_model(
     TransmissionRequest,

@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from chalicelib.core import dns
+from chalicelib.core.dns import TextLookup
 
 POLICIES: Final = ("none", "quarantine", "reject")
 
@@ -43,37 +44,67 @@ class DmarcRecord:
     tags: Mapping[str, str]
     problem: str = ""
 
-    def policy_for(self, name: str) -> str:
-        """Return the policy for mail from ``name``, which is the record's domain or below it."""
+    def policy_for(self, name: str, *, exists: bool = True) -> str:
+        """Return the policy for mail from ``name``, which is the record's domain or below it.
+
+        A name below it that does not exist may have a policy of its own (``np``).
+        """
         policy = self.tags.get("p", "none")
-        return policy if name == self.domain else self.tags.get("sp", policy)
+        if name == self.domain:
+            return policy
+        policy = self.tags.get("sp", policy)
+        return policy if exists else self.tags.get("np", policy)
+
+    @property
+    def is_test(self) -> bool:
+        """Tell whether mail hosts apply the next weaker policy (``t=y``, RFC 9989 4.7)."""
+        return self.tags.get("t") == "y"
 
     def is_strict(self, tag: str) -> bool:
         """Tell whether ``adkim`` or ``aspf`` demands the same name, not only the same owner."""
         return self.tags.get(tag) == "s"
 
 
-def find_record(domain: str) -> DmarcRecord | None:
+def find_record(domain: str, texts: TextLookup | None = None) -> DmarcRecord | None:
     """Return the record that applies to mail from ``domain``.
 
     It is the domain's own, else that of its organizational domain, else that of the public suffix
-    above it. Raises :class:`BadPolicy` and ``dns.LookupFailed``.
+    above it. Raises :class:`BadPolicy` and ``dns.LookupFailed``. Without ``texts``, which looks up
+    one name after the other, the names are looked up side by side.
     """
-    names = names_to_query(domain)
-    with ThreadPoolExecutor(len(names)) as threads:
-        answers = list(threads.map(lambda name: dns.texts(f"_dmarc.{name}"), names))
-    texts = {
-        name: own
-        for name, all_texts in zip(names, answers, strict=True)
-        if (own := _dmarc_texts(all_texts))
-    }
-    if len(texts.get(domain, ())) > 1:
+    texts_by_name = _texts_by_name(domain, texts)
+    own_texts = texts_by_name.get(domain, ())
+    if len(own_texts) > 1:
         raise BadPolicy(f"there are several DMARC records at _dmarc.{domain}")
-    if domain in texts:
-        return read_record(domain, texts[domain][0])
-    # A name with several records counts as one without (RFC 9989 4.10)
-    name = _organization(domain, {name: own[0] for name, own in texts.items() if len(own) == 1})
-    return read_record(name, texts[name][0]) if name else None
+    if own_texts:
+        return read_record(domain, own_texts[0])
+    name = _walk(domain, texts_by_name).record_name
+    return read_record(name, texts_by_name[name][0]) if name else None
+
+
+def organization(domain: str, texts: TextLookup | None = None) -> str:
+    """Return the organizational domain of a name (RFC 9989 4.10.2); raises ``dns.LookupFailed``."""
+    return _walk(domain, _texts_by_name(domain, texts)).organization
+
+
+def record_names(domain: str) -> list[str]:
+    """Return the names of the records that a walk looks at."""
+    return [f"_dmarc.{name}" for name in names_to_query(domain)]
+
+
+def _texts_by_name(domain: str, texts: TextLookup | None) -> dict[str, list[str]]:
+    """Return the DMARC records of each name of the walk that has any."""
+    names = record_names(domain)
+    if texts:
+        answers = list(map(texts, names))
+    else:
+        with ThreadPoolExecutor(len(names)) as threads:
+            answers = list(threads.map(dns.texts, names))
+    return {
+        name.removeprefix("_dmarc."): own_texts
+        for name, all_texts in zip(names, answers, strict=True)
+        if (own_texts := _dmarc_texts(all_texts))
+    }
 
 
 def names_to_query(domain: str) -> list[str]:
@@ -135,21 +166,30 @@ def _dmarc_texts(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def _organization(domain: str, texts: Mapping[str, str]) -> str:
-    """Return the name whose record counts, of those above the domain, the nearest first.
+class _Walk(NamedTuple):
+    """Where a walk ends; ``record_name`` is empty if it found no record that counts."""
+
+    organization: str
+    record_name: str
+
+
+def _walk(domain: str, texts_by_name: Mapping[str, Sequence[str]]) -> _Walk:
+    """Return the organizational domain, and the name whose record counts for those below it.
 
     ``psd=n`` marks an organizational domain, ``psd=y`` a public suffix. The organizational domain
     is then one label below the suffix (RFC 9989 4.10.2), and the record of the suffix counts if
     that name has none. Without either mark it is the shortest name.
     """
     name = ""
-    for candidate, text in texts.items():
+    # A name with several records counts as one without (RFC 9989 4.10)
+    single = {name: texts[0] for name, texts in texts_by_name.items() if len(texts) == 1}
+    for candidate, text in single.items():
         marks = {each.replace(" ", "").lower() for each in text.split(";")}
-        if "psd=y" in marks:
+        if "psd=y" in marks and candidate != domain:
             label = domain.removesuffix(f".{candidate}").rpartition(".")[2]
             below = f"{label}.{candidate}"
-            return below if below in texts else candidate
+            return _Walk(below, below if below in single else candidate)
         name = candidate
         if "psd=n" in marks:
-            return name
-    return name
+            break
+    return _Walk(name or domain, name)

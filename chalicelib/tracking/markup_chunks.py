@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from chalicelib.mail_format.entities import decode
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import links, markup
-from chalicelib.tracking.entities import decode
 from chalicelib.tracking.link_pieces import VALUE, OwnLink, TrackedLink, Unclear
 from chalicelib.tracking.links import MARK, LinkOptions
 from chalicelib.tracking.markup import BLANKS, Tag, Unfinished

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
+from chalicelib.mail_format.entities import decode
 from chalicelib.tracking import links, markup
-from chalicelib.tracking.entities import decode
 from chalicelib.tracking.links import MARK
 from chalicelib.tracking.markup import BLANKS, Tag, Unfinished
 from chalicelib.tracking.tokens import LinkPart

@@ -29,6 +29,7 @@ from chalicelib.transmissions.policy_rejections import policy_rejections
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.resolve import options_in_force
 from chalicelib.transmissions.sender import Sender, check_options, find_sender
+from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 
 
@@ -38,8 +39,8 @@ class SmtpMessage:
 
     ``data`` is without that header and has CRLF line ends; the recipients are addresses
     (``core.addresses``). ``options`` holds those of ``open_tracking``, ``click_tracking``,
-    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool`` and ``dkim_key`` that the
-    header set.
+    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool``, ``dkim_key`` and
+    ``reply_domain`` that the header set.
     """
 
     mail_from: str
@@ -53,8 +54,15 @@ class SmtpMessage:
     copies: Copies = field(default_factory=Copies)
 
 
-def accept_message(account_id: int, subaccount_id: int | None, message: SmtpMessage) -> str:
+def accept_message(
+    account_id: int,
+    subaccount_id: int | None,
+    message: SmtpMessage,
+    transmission_id: str | None = None,
+) -> str:
     """Accept a message; return its transmission id when it is stored and queued.
+
+    A message that is accepted again under the same ``transmission_id`` is sent once.
 
     Raises :class:`ServiceError` when it is refused: a malformed message, a From domain that is not
     the sender's, options that cannot be met, a sender who may not send, or an exceeded limit. A
@@ -63,15 +71,28 @@ def accept_message(account_id: int, subaccount_id: int | None, message: SmtpMess
     _check_metadata(message)
     fields, body = _read_fields(message)
     recipients = copies.recipients(message.recipients, message.copies, message.tags[:MOST_TAGS])
-    transmission = _describe(account_id, subaccount_id, message)
+    transmission = _describe(
+        account_id, subaccount_id, message, transmission_id or ids.transmission_id()
+    )
     sender = _find_sender(transmission, fields, recipients, message)
-    sender.plan_allowance.check(len(recipients))
+    _check_allowance(sender, transmission, len(recipients), may_repeat=bool(transmission_id))
     transmission = check_options(transmission, sender)
     transmission = _resolve(transmission, sender, message.mail_from)
     received = _received_field(transmission.id, message.peer_ip)
     transmission = replace(transmission, raw=received + rfc822.join(fields, body))
     submit(transmission, RequestRecipients([*map(encode, recipients)]), sender.plan_allowance)
     return transmission.id
+
+
+def _check_allowance(
+    sender: Sender, transmission: Transmission, count: int, *, may_repeat: bool
+) -> None:
+    """Raise 420 for recipients over a limit, unless this repeats what counted them."""
+    try:
+        sender.plan_allowance.check(count)
+    except ApiError:
+        if not (may_repeat and transmissions.exists(transmission.id)):
+            raise
 
 
 def _check_metadata(message: SmtpMessage) -> None:
@@ -93,9 +114,11 @@ def _read_fields(message: SmtpMessage) -> tuple[list[Field], bytes]:
     return fields, body
 
 
-def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) -> Transmission:
+def _describe(
+    account_id: int, subaccount_id: int | None, message: SmtpMessage, transmission_id: str
+) -> Transmission:
     return Transmission(
-        id=ids.transmission_id(),
+        id=transmission_id,
         account_id=account_id,
         subaccount_id=subaccount_id,
         created_ms=clock.now_ms(),

@@ -58,6 +58,7 @@ class Options(Body):
     inline_css: bool | None = None
     perform_substitutions: bool | None = None
     dkim_key: str | None = None
+    reply_domain: str | None = None
     sandbox: bool | None = None
     skip_suppression: bool | None = None
     start_time: str | None = None

@@ -23,12 +23,14 @@ from chalicelib.core.errors import (
     bad_format,
     invalid_combination,
     invalid_domain,
+    subresource_not_found,
     wrong_sandbox_template,
 )
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet, usable_pool, usable_pool_now
+from chalicelib.inbound_domains import store as inbound_domains
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
@@ -172,8 +174,9 @@ def check_sandbox(transmission: Transmission) -> None:
 def check_options(transmission: Transmission, sender: Sender) -> Transmission:
     """Check that the resources a transmission names exist and are the sender's (spec 2.1, 4.1).
 
-    That is the pool (1300), the DKIM key (1100), the return path (7001) and the tracking domain
-    (400); only those that the transmission names are read. Returns it with the id of the pool.
+    That is the pool (1300), the DKIM key (1100), the return path (7001), the tracking domain (400)
+    and the reply domain (1603); only those that the transmission names are read. Returns it with
+    the id of the pool.
     """
     owner = transmission.account_id, transmission.subaccount_id
     pool = sender.ip_pool(transmission.options.get("ip_pool"))
@@ -186,7 +189,20 @@ def check_options(transmission: Transmission, sender: Sender) -> Transmission:
         bounce_domain_for(*owner, transmission.return_path)
     if transmission.tracking_domain:
         tracking_domains.choose(*owner, requested=transmission.tracking_domain)
+    if reply_domain := transmission.options.get("reply_domain"):
+        _check_reply_domain(transmission, reply_domain)
     return replace(transmission, options=transmission.options | {"ip_pool": pool})
+
+
+def _check_reply_domain(transmission: Transmission, name: str) -> None:
+    """Raise 1603 unless a name is an inbound domain of the sender itself.
+
+    A subaccount cannot name a domain of the primary account: the answers would be the latter's.
+    """
+    if inbound_domains.find(transmission.scope, name) is None:
+        raise subresource_not_found(
+            f"options.reply_domain: '{name[:300]}' is not an inbound domain of the sender"
+        )
 
 
 def _signing_domain(transmission: Transmission, sender: Sender) -> SendingDomain | None:

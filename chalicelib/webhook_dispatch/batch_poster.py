@@ -26,13 +26,15 @@ from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import schedule
 from chalicelib.webhook_dispatch.batch import BatchHead
+from chalicelib.webhook_dispatch.batch_kind import BodyGone
+from chalicelib.webhook_dispatch.outcomes import Outcome, OutcomeRecorder
 from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task
 from chalicelib.webhooks import attempts, posting
 from chalicelib.webhooks.circuit_breaker import CLOSED, OPEN, claim_seconds
-from chalicelib.webhooks.model import Webhook, WebhookBatch
+from chalicelib.webhooks.model import Endpoint, WebhookBatch
 from chalicelib.webhooks.posting import PostResult
-from chalicelib.webhooks.store import batches, circuit_breakers
+from chalicelib.webhooks.store import circuit_breakers
 
 _log = logging.getLogger(__name__)
 
@@ -54,15 +56,23 @@ _NOT_POSTED = PostResult(
 )
 
 
+#  The result that is recorded for a received message that is no longer stored
+_GONE = PostResult(None, failure_code="EGONE", reason="the message is no longer stored")
+
+
 class BatchPoster:
     """Posts the batches of one webhook that one call of the consumer has."""
 
-    def __init__(self, state: DispatchState, tasks: Sequence[Task]) -> None:
+    def __init__(
+        self, state: DispatchState, tasks: Sequence[Task], recorder: OutcomeRecorder
+    ) -> None:
         self._webhook_id = tasks[0].head.webhook_id
-        self._webhook = state.webhooks.get(self._webhook_id)
+        self._webhook = state.endpoints.get(self._webhook_id)
         self._breaker = state.breakers[self._webhook_id]
         self._batches = state.batches
         self._tasks = tasks
+        self._kind = tasks[0].kind
+        self._recorder = recorder
         self._stop_at = time.monotonic() + PATIENCE
         self._succeeded = self._failed = False
         self._open_until = 0.0
@@ -83,7 +93,7 @@ class BatchPoster:
             self._update_breaker()
             return unfinished
 
-    def _post_half_open(self, webhook: Webhook) -> list[Received[Json]]:
+    def _post_half_open(self, webhook: Endpoint) -> list[Received[Json]]:
         """Post one batch if the breaker is half-open, and the others if the target answers again.
 
         Of several workers one posts; to the others the breaker is open.
@@ -97,7 +107,7 @@ class BatchPoster:
         first, *others = self._tasks
         return _unfinished(first, self._post, webhook) + self._post_all(webhook, others)
 
-    def _post_all(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received[Json]]:
+    def _post_all(self, webhook: Endpoint, tasks: Sequence[Task]) -> list[Received[Json]]:
         """Post batches side by side until one opens the breaker or the call's time is over.
 
         A process that is to end begins no post: it queues the batches again.
@@ -114,19 +124,37 @@ class BatchPoster:
         with ThreadPoolExecutor(ABREAST) as pool:
             return [message for messages in pool.map(post, tasks) for message in messages]
 
-    def _post(self, task: Task, webhook: Webhook) -> None:
+    def _post(self, task: Task, webhook: Endpoint) -> None:
         head, record = task.head, self._batches.get(task.head.batch_id)
         if record and _is_duplicate(record, head):
             return
-        body = task.message.payload()
-        started = time.monotonic()
-        result = posting.post(webhook, head.batch_id, body)
+        try:
+            with self._kind.body(task.message, head) as body:
+                started = time.monotonic()
+                result = posting.post(webhook, head.batch_id, body)
+                took = time.monotonic() - started
+        except BodyGone:
+            self._record(task, _GONE, None, is_over=True)
+            return
+        is_over = True
         if result.is_accepted:
             self._succeeded = True
         else:
-            self._fail(time.monotonic() - started)
-            _queue_again(task, result)
-        batches.record(_after_attempt(head, record, result), None if record else body)
+            self._fail(took)
+            is_over = not _queue_again(task, result)
+        self._record(task, result, body if isinstance(body, bytes) else None, is_over=is_over)
+
+    def _record(
+        self, task: Task, result: PostResult, body: bytes | None, *, is_over: bool
+    ) -> None:
+        """Record an attempt, and the bytes that were posted unless they are on record."""
+        head, record = task.head, self._batches.get(task.head.batch_id)
+        batch = _after_attempt(head, record, result)
+        if result is _NOT_POSTED:
+            batch = replace(batch, attempts=head.all_attempts)
+        stored_body = body if self._kind.stores_body and not record else None
+        events = self._kind.events(head, result, is_over=is_over)
+        self._recorder.add(Outcome(task, batch, stored_body, events, is_new=not record))
 
     def _fail(self, took: float) -> None:
         self._failed = True
@@ -159,12 +187,11 @@ class BatchPoster:
 
     def _postpone(self, task: Task, until: float) -> None:
         head, now = task.head, clock.now()
-        end = head.begun_ms / 1000 + settings().webhook_retry_expiry + _overtime()
+        end = head.begun_ms / 1000 + self._kind.schedule().expiry + _overtime()
         if now >= end:
             _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
-            record = self._batches.get(head.batch_id)
-            batch = replace(_after_attempt(head, record, _NOT_POSTED), attempts=head.all_attempts)
-            batches.record(batch, None if record else task.message.payload())
+            body = task.message.payload() if self._kind.stores_body else None
+            self._record(task, _NOT_POSTED, body, is_over=True)
             return
         backoff = Backoff(1.0, cap_seconds=settings().webhook_pause)
         wait = max(until - now, backoff.delay(head.waits + 1))
@@ -191,16 +218,17 @@ def _unfinished(
     return []
 
 
-def _queue_again(task: Task, result: PostResult) -> None:
-    """Queue a batch that the target did not take for its next attempt, if it has one."""
+def _queue_again(task: Task, result: PostResult) -> bool:
+    """Queue a batch that the target did not take for its next attempt; tell if it has one."""
     head, now = task.head, clock.now()
     attempts, elapsed = head.attempts + 1, now - head.begun_ms / 1000
     retry_after = schedule.retry_after(result.headers, now)
-    wait = schedule.next_wait(attempts, elapsed, head.batch_id, retry_after)
+    wait = task.kind.schedule().next_wait(attempts, elapsed, head.batch_id, retry_after)
     if wait is None:
         _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
-        return
+        return False
     task.send_again(replace(head, attempts=attempts, waits=0), wait)
+    return True
 
 
 def _is_duplicate(record: WebhookBatch, head: BatchHead) -> bool:

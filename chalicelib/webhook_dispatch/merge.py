@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from chalicelib.core import queues
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.queues import Received
-from chalicelib.webhook_dispatch import batch, collect
+from chalicelib.webhook_dispatch import collect
+from chalicelib.webhook_dispatch.batch import QUEUE
 from chalicelib.webhook_dispatch.collect import SelectionHead
+from chalicelib.webhook_dispatch.event_batches import batches_of
 
 #: An account and one of its webhooks
 Key = tuple[int, str]
@@ -48,6 +50,6 @@ def _send(elements_by_webhook: Mapping[Key, Iterable[bytes]], latest: Mapping[Ke
     works = (
         work
         for key, elements in elements_by_webhook.items()
-        for work in batch.batches_of(*key, list(elements), latest[key])
+        for work in batches_of(*key, list(elements), latest[key])
     )
-    queues.send(batch.QUEUE, works)
+    queues.send(QUEUE, works)

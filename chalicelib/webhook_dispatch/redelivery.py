@@ -1,15 +1,15 @@
-"""Post a batch of the last day again, whether or not its target took it."""
+"""Post a batch again that is on record, whether or not its target took it."""
 
 from __future__ import annotations
 
 from chalicelib.core import audit, dynamo, queues
-from chalicelib.core.queues import Work
 from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead
-from chalicelib.webhooks.model import Webhook
+from chalicelib.webhook_dispatch.batch_kind import BatchKind, BodyGone
+from chalicelib.webhooks.model import Endpoint
 from chalicelib.webhooks.store import batches
 
 
-def redeliver(webhook: Webhook, batch_id: str) -> bool:
+def redeliver(kind: BatchKind, webhook: Endpoint, batch_id: str) -> bool:
     """Queue a batch to be posted now, with the same id; ``False`` if it has expired.
 
     The new round has its full retry time and ends the attempts that are still to come. It is queued
@@ -28,10 +28,14 @@ def redeliver(webhook: Webhook, batch_id: str) -> bool:
         round=batch.round,
         earlier_attempts=batch.attempts,
     )
-    queues.send(QUEUE, [Work(head.as_json(), body)])
+    try:
+        work = kind.work_again(head, body)
+    except BodyGone:
+        return False
+    queues.send(QUEUE, [work])
     line = audit.line(
         webhook.id, None, {"redelivered_batch": batch_id}, subaccount_id=webhook.subaccount_id
     )
-    if not batches.record(batch, None, line) and line:
+    if not batches.record(batch, None, line, retention=kind.retention()) and line:
         dynamo.write(line[0])  # a worker was faster: it has recorded its attempt of this round
     return True

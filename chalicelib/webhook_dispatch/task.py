@@ -10,6 +10,8 @@ from chalicelib.core import queues
 from chalicelib.core.json_types import Json
 from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead, read_head
+from chalicelib.webhook_dispatch.batch_kind import BatchKind
+from chalicelib.webhook_dispatch.kinds import kind_of
 
 _log = logging.getLogger(__name__)
 
@@ -20,6 +22,11 @@ class Task:
 
     message: Received[Json]
     head: BatchHead
+
+    @property
+    def kind(self) -> BatchKind:
+        """The kind of the batch."""
+        return kind_of(self.head)
 
     def send_again(self, head: BatchHead, wait: float) -> None:
         """Queue the same batch under another head, to be seen after ``wait`` seconds."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from chalicelib.core import queues
 from chalicelib.core.json_types import Json
@@ -18,6 +18,7 @@ from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch import store
 from chalicelib.webhook_dispatch.batch import QUEUE
 from chalicelib.webhook_dispatch.batch_poster import BatchPoster
+from chalicelib.webhook_dispatch.outcomes import HOLD, OutcomeRecorder
 from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task, read_tasks
 
@@ -35,17 +36,29 @@ def _post(messages: Sequence[Received[Json]]) -> list[Received[Json]]:
     for task in tasks:
         by_webhook[task.head.webhook_id].append(task)
     if by_webhook:
-        state = store.read(task.head for task in tasks)
-        with ThreadPoolExecutor(len(by_webhook)) as pool:
-            for messages_left in pool.map(lambda own: _run(state, own), by_webhook.values()):
-                unfinished += messages_left
+        unfinished += _post_side_by_side(by_webhook)
     return unfinished
 
 
-def _run(state: DispatchState, tasks: Sequence[Task]) -> list[Received[Json]]:
+def _post_side_by_side(by_webhook: Mapping[str, Sequence[Task]]) -> list[Received[Json]]:
+    state = store.read(task.head for tasks in by_webhook.values() for task in tasks)
+    recorder = OutcomeRecorder()
+    unfinished: list[Received[Json]] = []
+    with ThreadPoolExecutor(len(by_webhook)) as pool:
+        runs = [pool.submit(_run, state, tasks, recorder) for tasks in by_webhook.values()]
+        while wait(runs, timeout=HOLD).not_done:
+            unfinished += recorder.flush()
+    for run in runs:
+        unfinished += run.result()
+    return unfinished + recorder.flush()
+
+
+def _run(
+    state: DispatchState, tasks: Sequence[Task], recorder: OutcomeRecorder
+) -> list[Received[Json]]:
     """Post one webhook's batches; an error does not affect the batches of other webhooks."""
     try:
-        return BatchPoster(state, tasks).run()
+        return BatchPoster(state, tasks, recorder).run()
     except Exception:
         _log.exception("webhook %s: its batches are shown again", tasks[0].head.webhook_id)
         return [task.message for task in tasks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from chalicelib.core.message_event import Event
 from chalicelib.core.scope import PRIMARY
@@ -19,6 +19,34 @@ OAUTH2: Final = "oauth2"
 AUTH_TYPES: Final = (NONE, BASIC, OAUTH2)
 
 _TOKEN_MARGIN_MS = 30_000
+
+
+class Endpoint(Protocol):
+    """What batches are posted to: a webhook, or a relay webhook (``relay_webhooks.model``)."""
+
+    @property
+    def id(self) -> str:
+        """The id, which no other endpoint of any kind has."""
+
+    @property
+    def account_id(self) -> int:
+        """The account that it belongs to."""
+
+    @property
+    def subaccount_id(self) -> int | None:
+        """The subaccount that owns it, ``None`` for the primary account."""
+
+    @property
+    def target(self) -> str:
+        """The URL."""
+
+    @property
+    def auth_type(self) -> str:
+        """One of ``AUTH_TYPES``."""
+
+    @property
+    def sealed(self) -> bytes:
+        """The secrets (``webhooks.credentials``)."""
 
 
 @dataclass(frozen=True, slots=True)

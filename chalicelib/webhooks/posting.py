@@ -10,9 +10,10 @@ from typing import Final
 
 from chalicelib.core import clock, web_fetch
 from chalicelib.core.settings import settings
+from chalicelib.core.spool import Body
 from chalicelib.webhooks import oauth, signatures
 from chalicelib.webhooks.credentials import Credentials, open_sealed
-from chalicelib.webhooks.model import BASIC, OAUTH2, Webhook
+from chalicelib.webhooks.model import BASIC, OAUTH2, Endpoint
 from chalicelib.webhooks.names import names
 from chalicelib.webhooks.token_request import TokenRefused
 
@@ -58,7 +59,7 @@ class PostResult:
         return self.body[: 4 * longest].decode("utf-8", "ignore")[:longest]
 
 
-def post(webhook: Webhook, batch_id: str, body: bytes) -> PostResult:
+def post(webhook: Endpoint, batch_id: str, body: Body) -> PostResult:
     """Post a batch once, or twice where the target refuses an OAuth token that it took before."""
     credentials = open_sealed(webhook.sealed, webhook.id)
     if webhook.auth_type != OAUTH2:
@@ -75,7 +76,7 @@ def post(webhook: Webhook, batch_id: str, body: bytes) -> PostResult:
 
 
 def _post(
-    webhook: Webhook, credentials: Credentials, batch_id: str, body: bytes, authorization: str
+    webhook: Endpoint, credentials: Credentials, batch_id: str, body: Body, authorization: str
 ) -> PostResult:
     headers = _headers(credentials, batch_id, body, authorization)
     started = time.monotonic()
@@ -89,7 +90,7 @@ def _post(
 
 
 def _headers(
-    credentials: Credentials, batch_id: str, body: bytes, authorization: str
+    credentials: Credentials, batch_id: str, body: Body, authorization: str
 ) -> dict[str, str]:
     own = {
         "Content-Type": "application/json",
@@ -111,7 +112,7 @@ def _custom_headers(credentials: Credentials) -> dict[str, str]:
     }
 
 
-def _authorization(webhook: Webhook, credentials: Credentials) -> str:
+def _authorization(webhook: Endpoint, credentials: Credentials) -> str:
     if webhook.auth_type != BASIC:
         return ""
     pair = f"{credentials.username}:{credentials.password}"

@@ -88,7 +88,8 @@ def show_batch(request: Request, webhook_id: str, batch_id: str) -> Reply:
     grants = request.caller.grants
     may_modify = _MODIFY in grants
     payload = may_modify or _EVENTS in grants
-    return ok(batch_details(*stored_batch, payload=payload, answers=may_modify))
+    batch, body = stored_batch
+    return ok(batch_details(batch, body if payload else None, answers=may_modify))
 
 
 @routes.post(_PATH + "/{webhook_id}/signing-secret", grant=_MODIFY)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from chalicelib.core.settings import settings
+from chalicelib.core.spool import Body, body_pieces
 from chalicelib.webhooks.credentials import SigningSecret
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
@@ -38,15 +39,16 @@ def rotated(signing: Iterable[SigningSecret], new: str, now_ms: int) -> tuple[Si
 
 
 def headers(
-    signing: Iterable[SigningSecret], batch_id: str, body: bytes, now_ms: int
+    signing: Iterable[SigningSecret], batch_id: str, body: Body, now_ms: int
 ) -> dict[str, str]:
     """Return the headers that sign a request at ``now_ms``; none if there is no secret."""
     secrets_in_use = _in_use(signing, now_ms)
     if not secrets_in_use:
         return {}
     timestamp = str(now_ms // 1000)
-    content = _content(batch_id, timestamp, body)
-    signature = " ".join(f"v1,{_signature(s.secret, content)}" for s in secrets_in_use)
+    signature = " ".join(
+        f"v1,{_signature(s.secret, batch_id, timestamp, body)}" for s in secrets_in_use
+    )
     return dict(zip(HEADERS, (batch_id, timestamp, signature), strict=True))
 
 
@@ -56,21 +58,20 @@ def is_valid(secret: str, request_headers: Mapping[str, str], body: bytes) -> bo
     ``request_headers`` have names in lower case. Raises ``ValueError`` for a malformed secret.
     """
     batch_id, timestamp, signature = (request_headers.get(name, "") for name in HEADERS)
-    expected = f"v1,{_signature(secret, _content(batch_id, timestamp, body))}"
+    expected = f"v1,{_signature(secret, batch_id, timestamp, body)}"
     return any(
         hmac.compare_digest(expected.encode(), each.encode("utf-8", "surrogatepass"))
         for each in signature.split()
     )
 
 
-def _content(batch_id: str, timestamp: str, body: bytes) -> bytes:
-    return b".".join([batch_id.encode(), timestamp.encode(), body])
-
-
 def _in_use(signing: Iterable[SigningSecret], now_ms: int) -> list[SigningSecret]:
     return [s for s in signing if s.until_ms is None or s.until_ms > now_ms]
 
 
-def _signature(secret: str, content: bytes) -> str:
+def _signature(secret: str, batch_id: str, timestamp: str, body: Body) -> str:
     key = base64.b64decode(secret.removeprefix(_PREFIX))
-    return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+    digest = hmac.new(key, f"{batch_id}.{timestamp}.".encode(), hashlib.sha256)
+    for piece in body_pieces(body):
+        digest.update(piece)
+    return base64.b64encode(digest.digest()).decode()

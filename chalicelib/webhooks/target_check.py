@@ -13,9 +13,10 @@ from uuid import uuid4
 
 from chalicelib.core import web_fetch
 from chalicelib.core.errors import ApiErrors
+from chalicelib.core.spool import Body
 from chalicelib.webhooks import oauth, posting
 from chalicelib.webhooks.credentials import open_sealed
-from chalicelib.webhooks.model import OAUTH2, Webhook
+from chalicelib.webhooks.model import OAUTH2, Endpoint
 from chalicelib.webhooks.posting import PostResult
 from chalicelib.webhooks.token_request import TokenRefused
 from chalicelib.webhooks.view import response_view
@@ -31,7 +32,7 @@ def time_limit() -> AbstractContextManager[None]:
     return web_fetch.within(LONGEST)
 
 
-def check_target(webhook: Webhook, body: bytes) -> dict[str, Any]:
+def check_target(webhook: Endpoint, body: Body) -> dict[str, Any]:
     """Post a test batch; return the response's ``status``, ``headers`` and ``body``.
 
     Raises 400 with them if the target refuses the batch, or with the reason if it does not answer.
@@ -43,7 +44,7 @@ def check_target(webhook: Webhook, body: bytes) -> dict[str, Any]:
     raise _check_failed(where, result)
 
 
-def check_token(webhook: Webhook) -> None:
+def check_token(webhook: Endpoint) -> None:
     """Fetch a token if the webhook uses tokens; raises 400 when the server gives none."""
     if webhook.auth_type != OAUTH2:
         return

@@ -84,8 +84,8 @@ def batch_view(batch: WebhookBatch) -> Json:
     }
 
 
-def batch_details(batch: WebhookBatch, body: bytes, *, payload: bool, answers: bool) -> Json:
-    """Return the batch status object with the attempts and, if the caller may see it, the payload.
+def batch_details(batch: WebhookBatch, body: bytes | None, *, answers: bool) -> Json:
+    """Return the batch status object with the attempts and, unless ``None``, the payload.
 
     ``answers`` says whether the caller may see what the target answered.
     """
@@ -93,7 +93,7 @@ def batch_details(batch: WebhookBatch, body: bytes, *, payload: bool, answers: b
         "delivered": batch.delivered,
         "history": [_attempt_view(attempt, answer=answers) for attempt in history(batch)],
     }
-    return details | ({"payload": body.decode()} if payload else {})
+    return details | ({} if body is None else {"payload": body.decode()})
 
 
 def _attempt_view(attempt: Attempt, *, answer: bool) -> Json:

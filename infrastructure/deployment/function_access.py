@@ -74,6 +74,10 @@ FUNCTIONS: Final = {
     # What is known of a message may be in the bucket
     "ses_notifications": _access("events messages", ("events",), _OBJECTS),
     "event_exports": _access("", ("event-exports",), (*_WRITE, *TARGET_ACTIONS)),
+    # It sends what it forwards as the relay does
+    "inbound_mail": _access(
+        "config messages transmissions", (*_SENDS, "events", "webhook-batches"), _OBJECTS
+    ),
     "start_transmissions": _access("config", _SENDS, _OBJECTS),
     "advance_warmup": _access("config"),
     "reverify_domains": _access("config", (), (*_KEYS, *_IDENTITIES)),

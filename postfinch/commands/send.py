@@ -107,6 +107,10 @@ def send(
     ] = None,
     ip_pool: Annotated[str | None, typer.Option(rich_help_panel=_OPTIONS)] = None,
     dkim_key: Annotated[str | None, typer.Option(rich_help_panel=_OPTIONS)] = None,
+    reply_domain: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_OPTIONS, help="The inbound domain that answers go to."),
+    ] = None,
     start_time: Annotated[
         str | None,
         typer.Option(
@@ -136,6 +140,7 @@ def send(
         "perform_substitutions": substitutions,
         "ip_pool": ip_pool,
         "dkim_key": dkim_key,
+        "reply_domain": reply_domain,
         "start_time": start_time,
     }
     references = {

@@ -31,7 +31,8 @@ _GRANTS = (
 #: The options of a transmission
 OPTIONS = (
     *("click_tracking", "dkim_key", "initial_open", "inline_css", "ip_pool", "open_tracking"),
-    *("perform_substitutions", "sandbox", "skip_suppression", "start_time", "transactional"),
+    *("perform_substitutions", "reply_domain", "sandbox", "skip_suppression", "start_time"),
+    "transactional",
 )
 #: The domain from which every account may send at a local service
 DOMAIN = "example.test"

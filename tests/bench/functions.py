@@ -42,6 +42,7 @@ BATCHES = {
     "webhook_events": 100,
     "webhook_batches": 10,
     "event_exports": 10,
+    "inbound_mail": 10,
 }
 CALLS = 20
 INGESTED = 100_000

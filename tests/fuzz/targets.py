@@ -40,8 +40,8 @@ from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import EventWindow
-from chalicelib.inbound import addresses, auto_reply, mime, report
-from chalicelib.mail_format import armor, encoded_words, mime_tree, rfc822
+from chalicelib.inbound import addresses, mime, report
+from chalicelib.mail_format import armor, auto_reply, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import (
     mailboxes_field,
     read_addresses,
@@ -64,6 +64,7 @@ from infrastructure.local.dns import record_syntax
 from relay import api_header, command_arguments, login
 from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
+from relay.message_content import MessageContent
 from relay.message_data import MessageData
 from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
@@ -135,12 +136,12 @@ def smtp_data(data: bytes) -> None:
 
 
 def _data(data: bytes, step: int) -> object:
-    message = MessageData(10_000, 1000)
+    message = MessageData(MessageContent(10_000, 1000))
     for start in range(0, len(data), step):
         rest = message.feed(data[start : start + step])
         if rest is not None:
             try:
-                content: object = message.message()
+                content: object = message.content.message()
             except SmtpRefusal:
                 # Of several reasons, which one is told depends on the order of octets that came
                 content = "refused"

@@ -18,7 +18,7 @@ from tests.journey.service import KEY, Service, eventually
 
 QUEUES = (
     *("generation", "small-sends", "delivery", "events", "ingest"),
-    *("webhook-events", "webhook-batches", "event-exports"),
+    *("webhook-events", "webhook-batches", "event-exports", "inbound-mail"),
 )
 CHUNK = {"kind": "chunk", "transmission": "1", "chunk": 0, "first_index": 0, "created_ms": 1}
 BODIES = (

@@ -12,10 +12,12 @@ from urllib.parse import parse_qsl, urlsplit
 from app import app
 from tests.unit.core.gateway_events import event
 
+_JSON = "application/json"
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A status, the body parsed, the headers and the values of ``Set-Cookie``."""
+    """A status, the body (parsed if it is JSON), the headers and the values of ``Set-Cookie``."""
 
     status: int
     body: Any
@@ -77,10 +79,11 @@ class Client:
         )
         text = response["body"]
         if response["isBase64Encoded"]:
-            text = base64.b64decode(text).decode()
+            text = base64.b64decode(text).decode(errors="replace")
+        is_json = response["headers"].get("Content-Type", _JSON) == _JSON
         return Response(
             response["statusCode"],
-            json.loads(text) if text else None,
+            (json.loads(text) if is_json else text) if text else None,
             response["headers"],
             response["multiValueHeaders"].get("Set-Cookie", []),
         )

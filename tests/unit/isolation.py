@@ -34,6 +34,7 @@ from chalicelib.webhooks.store import batches
 from chalicelib.webhooks.store import webhooks as webhooks
 from tests.unit.calling import Client
 from tests.unit.people import make_user, sign_in, transmission
+from tests.unit.received_mail.examples import mail, octets_of, stored
 
 #: A target that is refused before anything is posted
 UNREACHABLE = "https://127.0.0.1/"
@@ -300,6 +301,16 @@ def _new_user(owner: Owner) -> Json:
     return {"email": f"new-{owner.tag}@acme.example", "role": "reporting", "name": "new"}
 
 
+def _received_message(owner: Owner) -> None:
+    """Store a message that came in for the owner."""
+    number = 10 * owner.account + (owner.subaccount is not None)
+    message = mail(owner.mark, Subject=owner.mark)
+    message.add_attachment(owner.mark, filename="a.txt")
+    of_owner = {"account_id": owner.account, "subaccount_id": owner.subaccount}
+    owner.things["message_id"] = stored(number, octets_of(message), **of_owner).id
+    owner.things["number"] = "1"
+
+
 SEEDS = [
     _key,
     _template,
@@ -317,6 +328,7 @@ SEEDS = [
     _seeded_campaign,
     _user,
     _own_session,
+    _received_message,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
@@ -421,6 +433,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}"): Case(),
     ("POST", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(),
     ("GET", "/api/v1/seeds"): Case(reach="account"),
+    ("GET", "/api/v1/inbound-messages"): Case(),
+    ("GET", "/api/v1/inbound-messages/{message_id}"): Case(),
+    ("GET", "/api/v1/inbound-messages/{message_id}/raw"): Case(),
+    ("GET", "/api/v1/inbound-messages/{message_id}/attachments/{number}"): Case(),
+    ("DELETE", "/api/v1/inbound-messages/{message_id}"): Case(),
     ("GET", "/api/v1/inline-seeds/config"): Case(reach="account"),
     ("POST", "/api/v1/inline-seeds/config"): Case({"match": ["taken over"]}, reach="account"),
     ("PUT", "/api/v1/inline-seeds/config"): Case({"exclude": ["taken over"]}, reach="account"),

@@ -193,6 +193,7 @@ def test_null_options_of_a_transmission_count_as_absent(client: Client) -> None:
     make_domain("example.test")
     names = ("open_tracking", "click_tracking", "initial_open", "transactional", "ip_pool")
     names += ("inline_css", "perform_substitutions", "dkim_key", "sandbox", "start_time")
+    names += ("reply_domain",)
     body = {
         "content": {"from": "me@example.test", "subject": "Hello", "text": "Hello"},
         "recipients": [{"address": "you@inbox.test", "options": {"open_tracking": None}}],

@@ -1,5 +1,8 @@
 """Store how posting each batch of a webhook went, and its bytes, for a day (spec 2.10, 6.4).
 
+The batches of a relay webhook are received messages. They are kept for ten days, without their
+bytes, which are made again of the message.
+
 Access patterns of ``webhooks``:
 
 - the batches of a webhook, newest first → ``webhook#<webhook id>`` / ``batch#*``
@@ -16,7 +19,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 
 from chalicelib.core import audit, blobs, clock, dynamo
 from chalicelib.core.dynamo import Key, Keyed, Table, TransactionFailed, Write, attributes_of
@@ -41,7 +44,8 @@ class WebhookBatchItem(Keyed):
     round: int
     answer: NotRequired[str]
     earlier: NotRequired[bytes]
-    #: The compressed bytes of the batch, or the object of the bucket that holds them
+    #: The compressed bytes of the batch, or the object of the bucket that holds them; those of a
+    #: relay webhook are not stored
     data: NotRequired[bytes]
     blob: NotRequired[str]
     expires: int
@@ -51,9 +55,9 @@ _table: Table[WebhookBatchItem] = Table("webhooks")
 _PREFIX = "batch#"
 _INLINE_BYTES = 4000
 _FIELDS = tuple(WebhookBatch.__slots__)
-_CHANGING_FIELDS = tuple(name for name in _FIELDS if name not in ("webhook_id", "batch_id"))
 #: Fields that are stored only if they hold something; version 0.1.0 did not have them
 _OPTIONAL_FIELDS = ("answer", "earlier")
+_REQUIRED_FIELDS = frozenset(_FIELDS) - frozenset(_OPTIONAL_FIELDS)
 
 
 def key_of(webhook_id: str, batch_id: str) -> Key:
@@ -81,19 +85,22 @@ def newest(webhook_id: str, limit: int) -> list[WebhookBatch]:
     return [from_item(item) for item in islice(filter(_is_current, items), limit)]
 
 
-def record(batch: WebhookBatch, body: bytes | None, lines: Sequence[Write] = ()) -> bool:
+def record(
+    batch: WebhookBatch,
+    body: bytes | None,
+    lines: Sequence[Write] = (),
+    *,
+    retention: int | None = None,
+) -> bool:
     """Record an attempt, and the batch's bytes unless ``None``, with ``lines`` of the audit log.
 
+    The record is kept for ``retention`` seconds, by default as long as batches of events are.
     Returns ``False`` if a later attempt is already on record.
     """
-    values = {name: getattr(batch, name) for name in _CHANGING_FIELDS}
-    empty = [name for name in _OPTIONAL_FIELDS if not values[name]]
-    for name in empty:
-        del values[name]
-    values["expires"] = batch.at_ms // 1000 + settings().webhook_batch_retention
+    names = _values(batch, settings().webhook_batch_retention if retention is None else retention)
+    empty = [name for name in _OPTIONAL_FIELDS if name not in names]
     if body is not None:
-        values |= _store_body(batch, body)
-    names = {"webhook_id": batch.webhook_id, "batch_id": batch.batch_id} | values
+        names |= _store_body(batch, body)
     earlier = "#attempts <= :attempts AND " if not batch.delivered else ""
     update = dynamo.update(
         _table,
@@ -110,8 +117,21 @@ def record(batch: WebhookBatch, body: bytes | None, lines: Sequence[Write] = ())
     return True
 
 
-def find(webhook_id: str, batch_id: str) -> tuple[WebhookBatch, bytes] | None:
-    """Return a batch and its bytes; ``None`` if it has expired."""
+def record_new(records: Sequence[tuple[WebhookBatch, int]]) -> None:
+    """Record first attempts that succeeded, with their retention in seconds, 25 a request.
+
+    The batches have no bytes. Unlike :func:`record` this replaces what is there.
+    """
+    items = [
+        cast(WebhookBatchItem, {**_keys(batch), **_values(batch, retention)})
+        for batch, retention in records
+    ]
+    if items:
+        _table.write_all(items)
+
+
+def find(webhook_id: str, batch_id: str) -> tuple[WebhookBatch, bytes | None] | None:
+    """Return a batch, and its bytes if the record holds them; ``None`` if it has expired."""
     item = _table.get(*key_of(webhook_id, batch_id), consistent=True)
     if item is None or not _is_current(item):
         return None
@@ -137,6 +157,18 @@ def next_round(batch: WebhookBatch) -> WebhookBatch:
     )
 
 
+def _keys(batch: WebhookBatch) -> Keyed:
+    pk, sk = key_of(batch.webhook_id, batch.batch_id)
+    return {"pk": pk, "sk": sk}
+
+
+def _values(batch: WebhookBatch, retention: int) -> dict[str, Any]:
+    """Return the attributes of a batch but its keys and bytes, without optional ones."""
+    values = {name: getattr(batch, name) for name in _FIELDS}
+    values = {name: value for name, value in values.items() if value or name in _REQUIRED_FIELDS}
+    return values | {"expires": batch.at_ms // 1000 + retention}
+
+
 def _removal(names: Sequence[str]) -> str:
     return " REMOVE " + ", ".join(f"#{name}" for name in names) if names else ""
 
@@ -155,6 +187,8 @@ def _store_body(batch: WebhookBatch, body: bytes) -> dict[str, Any]:
     return {"blob": blob}
 
 
-def _body_of(item: WebhookBatchItem) -> bytes:
+def _body_of(item: WebhookBatchItem) -> bytes | None:
     compressed = item.get("data")
-    return zlib.decompress(compressed if compressed is not None else blobs.get(item["blob"]))
+    if compressed is None and "blob" in item:
+        compressed = blobs.get(item["blob"])
+    return None if compressed is None else zlib.decompress(compressed)

@@ -7,8 +7,9 @@ from email.utils import parseaddr
 from typing import NamedTuple
 
 from chalicelib.core import dns, domain_names
+from chalicelib.core.dns import TextLookup
 from chalicelib.dkim import verification
-from chalicelib.dkim.verification import Signature, TextLookup
+from chalicelib.dkim.verification import Signature
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.links import is_pixel
 from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
@@ -45,8 +46,7 @@ def checks_of(message: StoredMessage, texts: TextLookup = dns.texts) -> list[Che
 
 def signatures_of(message: StoredMessage, texts: TextLookup) -> list[Signature]:
     """Return the first DKIM signatures of a message, each verified (RFC 6376 6)."""
-    count = sum(name.lower() == "dkim-signature" for name, _ in message.headers)
-    return list(verification.signatures_of(message.content, count, texts))
+    return list(verification.signatures_of(message.content, texts))
 
 
 def _dkim(signatures: list[Signature]) -> Check:

@@ -15,6 +15,7 @@ from typing import Protocol
 from infrastructure.local.sink.failure_rules import CONNECT, DATA, DOT, MAIL, RCPT, FailureRule
 from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
+from relay.message_content import MessageContent
 from relay.message_data import MessageData
 from relay.replies import BARE_LINE_END
 
@@ -181,7 +182,7 @@ class SmtpSession:
         data = await self._read_message()
         envelope, self._envelope = self._envelope, None
         try:
-            envelope.message = data.message()
+            envelope.message = data.content.message()[:]
         except SmtpRefusal as refusal:
             if refusal.reply == BARE_LINE_END:
                 return "550 5.5.2 Bare CR or LF in message"
@@ -224,7 +225,7 @@ class SmtpSession:
         return line
 
     async def _read_message(self) -> MessageData:
-        data = MessageData(self._max_size, max_line=None)
+        data = MessageData(MessageContent(self._max_size, None))
         while (rest := data.feed(self._input.take() or await self._read())) is None:
             pass
         self._input.put_back(rest)

@@ -20,6 +20,7 @@ from chalicelib.openapi.document import document
 from tests.unit.calling import Client
 from tests.unit.moving_clock import moving_clock
 from tests.unit.people import make_account, make_key, make_subaccount
+from tests.unit.received_mail.examples import stored
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -50,6 +51,13 @@ LISTS: dict[str, tuple[str, list[str]]] = {
         ["", "events=open", "recipients=a@x.test", "from=2026-01-01T00:00:00Z", "campaigns=a"],
     ),
     "/audit-log": ("actor=key", ["", "actor=user", "resource=subaccounts", "outcome=refused"]),
+    "/inbound-messages": (
+        "domain=tickets.test",
+        [
+            *("", "domain=other.test", "domain=tickets.test&subject=a", "sender=a@x.test"),
+            *("recipient=a@x.test", "action=store", "from=2026-01-01T00:00:00Z"),
+        ],
+    ),
     "/events/ingest": ("retryable=false", ["", "retryable=true", "events=error", "batch_ids=a"]),
 }
 
@@ -77,6 +85,7 @@ def client(cloud: None) -> Client:
             assert client.put(f"{API}/suppression-list/{recipient}", entry).status == 200
     for number in range(3):
         events.put_all(_events(number))
+        stored(number)
     return client
 
 

@@ -31,7 +31,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from relay.backend import SubmittedEnvelope
 from relay.errors import PermanentRefusal
-from relay.inbound import ReportAcceptor
+from relay.inbound import MailAcceptor
 from tests.unit.calling import Client
 from tests.unit.domain_reports.samples import (
     END,
@@ -273,7 +273,7 @@ def test_a_message_that_would_take_long_to_verify_is_dropped_at_once(
     mail = f"DKIM-Signature: {tags}\r\n".encode() + message
     started = process_time()
     assert accept("", [TO], mail) == NO_EVENT
-    assert process_time() - started < 2, "dkimpy would take a minute"
+    assert process_time() - started < 2, "a verifier must not take long for blanks"
     assert "without a valid signature" in caplog.text
 
 
@@ -285,7 +285,7 @@ def test_a_key_that_would_take_long_to_use_is_none() -> None:
     record = f"v=DKIM1; k=rsa; p={base64.b64encode(key).decode()}"
     message = signed(message_with(dmarc_xml()))
     started = process_time()
-    (signature,) = signatures_of(message, 1, lambda _: [record], is_report=True)
+    (signature,) = signatures_of(message, lambda _: [record], is_report=True)
     assert process_time() - started < 2
     assert signature.problem
 
@@ -321,7 +321,7 @@ def test_any_signature_is_valid_or_not(name: str, value: str) -> None:
     text = "; ".join(f"{key}={each}" for key, each in tags.items())
     mail = f"DKIM-Signature: {text}\r\n".encode() + message
     record = txt_record(PAIR.public_b64)
-    (signature,) = signatures_of(mail, 1, lambda _: [record], is_report=True)
+    (signature,) = signatures_of(mail, lambda _: [record], is_report=True)
     assert signature.problem
 
 
@@ -350,7 +350,7 @@ def test_the_reporter_tries_again_when_the_dns_has_no_answer(client: Client, zon
     with pytest.raises(NotVerifiable):
         accept("", [TO], mail)
     with pytest.raises(PermanentRefusal) as refusal:
-        ReportAcceptor().accept(SubmittedEnvelope("", (TO,), mail, "192.0.2.1", False))
+        MailAcceptor().accept(SubmittedEnvelope("", (TO,), mail, "192.0.2.1", False))
     assert refusal.value.reply.code == 451
 
 

@@ -97,7 +97,7 @@ def test_events_of_named_recipients_are_found_newest_first() -> None:
 
 def test_only_events_that_searches_find_are_stored() -> None:
     others = [kind for kind in TYPES if kind not in SEARCHED]
-    assert {"relay_injection", "ab_test_completed", "success"} < set(others)
+    assert {"ab_test_completed", "success"} < set(others)
     service.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
     assert Counter(event["type"] for event in find()) == dict.fromkeys(SEARCHED, 1)
     results = events_in(partitions.ingest(1))
@@ -208,7 +208,7 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
 def test_no_events_take_no_request() -> None:
     with aws_requests() as requests:
         service.put_all([])
-        service.put_all([event_at(NINE, 0, "relay_injection")])
+        service.put_all([event_at(NINE, 0, "ab_test_completed")])
     assert requests == []
 
 

@@ -33,7 +33,7 @@ from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
 from infrastructure.deployment.permissions import relay_statements, statements, target_statement
 from relay.backend import SubmittedEnvelope
-from relay.inbound import ReportAcceptor
+from relay.inbound import MailAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import create_resources
 from tests.http_target import Post, Reply, Target, serving
@@ -313,11 +313,11 @@ def react(service: Service) -> None:
         assert visit("GET", path) in (200, 302)
         if path.startswith("/t/u/"):
             assert visit("POST", path) == 200
-    reports = ReportAcceptor()
+    reports = MailAcceptor()
     data = dsn(group()).replace("\n", "\r\n").encode()
     envelope = SubmittedEnvelope("", (messages[0].sender,), data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
-        assert reports.is_served(messages[0].sender)
+        assert reports.place_of(messages[0].sender) is None
         reports.accept(envelope)
     notify(service, messages[0].sender.partition("@")[0])
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core import ids
-from chalicelib.events.documentation import SEARCHED, TYPES, sample, wrapper_of
+from chalicelib.events.documentation import INGESTED, TYPES, sample, wrapper_of
 from chalicelib.ingest import request
 from chalicelib.ingest.model import IngestBatch
 from chalicelib.ingest.request import LONGEST, LONGEST_NAME, Unusable, read
@@ -36,7 +36,7 @@ def test_an_event_becomes_an_event_of_the_account() -> None:
     assert (event["campaign_id"], event["msg_size"]) == ("spring", "17")
 
 
-@pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.parametrize("kind", INGESTED)
 @pytest.mark.parametrize("outer", ["", "svc", "msys"])
 def test_events_in_the_form_of_webhooks_are_read(kind: str, outer: str) -> None:
     fields = sample(kind) | {"timestamp": str(NINE // 1000), "message_id": "m", "subaccount_id": ""}
@@ -164,7 +164,7 @@ def test_no_input_makes_reading_fail_with_another_error() -> None:
     rng = random.Random(4)
     junk: list[Any] = [None, True, -1, 1.5, "", "x", "\u0000", [], {}, [[]], {"a": []}, "9" * 400]
     for _ in range(3000):
-        event: Any = outside_event(kind=rng.choice(SEARCHED))
+        event: Any = outside_event(kind=rng.choice(INGESTED))
         for name in rng.sample(sorted({*event, *TYPES["open"].fields, *TYPES["bounce"].fields}), 3):
             event[name] = rng.choice(junk)
         try:

@@ -133,4 +133,4 @@ def sender(clear_relay: RunningRelay) -> Wire:
 def inbound_relay(
     start: Callable[..., RunningRelay], inbound_store: FakeInboundStore
 ) -> RunningRelay:
-    return start(Inbound(inbound_store.is_served, inbound_store))
+    return start(Inbound(inbound_store))

@@ -9,11 +9,15 @@ import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from logging import LogRecord
 from typing import Any
 
+from chalicelib.inbound_domains.model import InboundDomain
+from relay import replies
 from relay.backend import Identity, SubmittedEnvelope
-from relay.errors import LoginRefused
+from relay.errors import LoginRefused, SmtpRefusal
+from relay.replies import Reply
 
 # Longer than anything takes on a busy machine: only what never happens fails
 TIMEOUT = 120.0
@@ -46,18 +50,39 @@ class FakeStore:
         return [envelope for _, envelope in self.messages]
 
 
+INBOUND = InboundDomain("inbound.test", 1, 0)
+
+
 class FakeInboundStore:
-    """Inbound acceptor in memory that wants one address."""
+    """Inbound acceptor in memory that wants one address, and all of one inbound domain."""
 
     def __init__(self) -> None:
         self.envelopes: list[SubmittedEnvelope] = []
+        self.rejections: list[tuple[tuple[str, ...], Reply]] = []
+        self.on_accept: Callable[[SubmittedEnvelope], None] = lambda envelope: None
 
-    def is_served(self, recipient: str) -> bool:
-        return recipient == "report@bounce.test"
+    def place_of(self, recipient: str) -> InboundDomain | None:
+        if recipient == "report@bounce.test":
+            return None
+        if recipient.endswith(f"@{INBOUND.domain}"):
+            return INBOUND
+        raise SmtpRefusal(replies.RELAYING_DENIED)
+
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        return replace(envelope, id="in", trace=b"Received: here\r\n")
 
     def accept(self, envelope: SubmittedEnvelope) -> str:
-        self.envelopes.append(envelope)
+        self.on_accept(envelope)
+        self.envelopes.append(replace(envelope, data=envelope.data[:]))
         return f"in-{len(self.envelopes)}"
+
+    def rejected(self, envelope: SubmittedEnvelope, reply: Reply) -> None:
+        self.rejections.append((envelope.recipients, reply))
+
+    @property
+    def messages(self) -> list[bytes]:
+        """The messages as they came, without the trace."""
+        return [each.data[len(each.trace) :] for each in self.envelopes]
 
 
 class Waits:

@@ -78,6 +78,7 @@ def test_every_option_is_read() -> None:
                 "inline_css": True,
                 "ip_pool": "pool",
                 "dkim_key": "key",
+                "reply_domain": "in.test",
                 "unknown": 1,
             },
             "substitution_data": {"ignored": 1},
@@ -97,6 +98,7 @@ def test_every_option_is_read() -> None:
             inline_css=True,
             ip_pool="pool",
             dkim_key="key",
+            reply_domain="in.test",
         ),
     )
 
@@ -167,6 +169,7 @@ def test_a_header_written_by_the_standard_library_is_read(escape: bool) -> None:
         ({"options": {"inline_css": []}}, "options.inline_css must be a boolean"),
         ({"options": {"ip_pool": 1}}, "options.ip_pool must be a string"),
         ({"options": {"dkim_key": {}}}, "options.dkim_key must be a string"),
+        ({"options": {"reply_domain": 1}}, "options.reply_domain must be a string"),
         ([], "must be a JSON object"),
         ("text", "must be a JSON object"),
     ],

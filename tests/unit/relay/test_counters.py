@@ -10,15 +10,15 @@ from relay.counters import Counters
 from tests.unit.relay.fakes import fields_of
 
 
-def envelope(recipients: int, octets: int) -> SubmittedEnvelope:
+def envelope(recipients: int) -> SubmittedEnvelope:
     addresses = tuple(f"r{number}@x.test" for number in range(recipients))
-    return SubmittedEnvelope("a@example.test", addresses, b"x" * octets, "192.0.2.1", False)
+    return SubmittedEnvelope("a@example.test", addresses, b"", "192.0.2.1", False)
 
 
 def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters(connections=3)
-    counters.accepted("1", envelope(recipients=2, octets=100), seconds=0.5)
-    counters.accepted("2", envelope(recipients=1, octets=50), seconds=0.25)
+    counters.accepted("1", envelope(recipients=2), octets=100, seconds=0.5)
+    counters.accepted("2", envelope(recipients=1), octets=50, seconds=0.25)
     with caplog.at_level("INFO", "relay"):
         counters.write("submission", (2525,), connections_open=1)
     fields = fields_of(caplog.records, "relay counters")
@@ -42,7 +42,7 @@ def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) 
 
 def test_a_record_holds_only_the_changes_since_the_last(caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters(connections=3)
-    counters.accepted("1", envelope(recipients=1, octets=10), seconds=0.5)
+    counters.accepted("1", envelope(recipients=1), octets=10, seconds=0.5)
     with caplog.at_level("INFO", "relay"):
         counters.write("submission", (2525,), connections_open=2)
         counters.connections += 1
@@ -56,7 +56,7 @@ def test_a_record_holds_only_the_changes_since_the_last(caplog: pytest.LogCaptur
 
 def test_a_message_is_a_record_without_addresses(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "relay"):
-        Counters().accepted("7", envelope(recipients=2, octets=100), seconds=0.5)
+        Counters().accepted("7", envelope(recipients=2), octets=100, seconds=0.5)
     record = fields_of(caplog.records, "message accepted")
     expected = {"message_id": "7", "peer_ip": "192.0.2.1", "recipients": 2, "octets": 100}
     assert expected.items() <= record.items()

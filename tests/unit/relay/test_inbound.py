@@ -11,7 +11,7 @@ from chalicelib.core import aws, clock
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import store as domains
 from relay.__main__ import listeners
-from relay.inbound import ReportAcceptor
+from relay.inbound import MailAcceptor
 from relay.services import Inbound
 from tests.unit.inbound.examples import (
     DOMAIN,
@@ -41,8 +41,7 @@ def now() -> Iterator[list[float]]:
 def host(cloud: None, now: list[float], start: Callable[..., RunningRelay]) -> Wire:
     """Return a mail host that is connected to the inbound port."""
     domains.create(domain(DOMAIN))
-    reports = ReportAcceptor()
-    client = start(Inbound(reports.is_served, reports)).client()
+    client = start(Inbound(MailAcceptor())).client()
     assert client.ask(b"HELO mx.inbox.test\r\n").startswith("250 ")
     return client
 

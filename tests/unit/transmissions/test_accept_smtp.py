@@ -211,6 +211,7 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
     [
         ({"options": {"ip_pool": "none-such"}}, (422, "1300")),
         ({"options": {"dkim_key": "none-such"}}, (400, "1100")),
+        ({"options": {"reply_domain": "none.test"}}, (422, "1603")),
         ({"metadata": {"a": "x" * 10_240}}, (422, "2007")),
         ({"copies": Copies(cc=[Mailbox("a@x.test", "a\nb")])}, (422, "1300")),
     ],

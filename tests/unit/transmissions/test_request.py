@@ -83,7 +83,7 @@ def test_a_boolean_option_takes_no_other_type(name: str) -> None:
 @pytest.mark.spec("2.1-t15")
 @pytest.mark.spec("2.1-t17")
 @pytest.mark.spec("2.1-t19")
-@pytest.mark.parametrize("name", ["ip_pool", "dkim_key", "start_time"])
+@pytest.mark.parametrize("name", ["ip_pool", "dkim_key", "reply_domain", "start_time"])
 def test_a_text_option_takes_no_other_type(name: str) -> None:
     assert getattr(read_request(body(options={name: "x"})).options, name) == "x"
     for wrong in (True, 1, [], {}):

@@ -18,6 +18,7 @@ from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import Sender, check_options, find_sender
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import make_pool
+from tests.unit.inbound_domains.examples import store_inbound_domain
 from tests.unit.people import make_account
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
@@ -136,3 +137,15 @@ class TestTrackingDomain:
         self.make("sub.test", subaccount_id=7)
         for name in ("t.example.test", "sub.test"):
             checked(subaccount_id=7, tracking_domain=name)
+
+
+def test_a_reply_domain_is_an_inbound_domain_of_the_sender_itself() -> None:
+    store_inbound_domain("in.test")
+    store_inbound_domain("of-a-subaccount.test", subaccount_id=7)
+    store_inbound_domain("theirs.test", 2)
+    for name in ("in.test", "IN.test"):
+        assert checked({"reply_domain": name}).options["reply_domain"] == name
+    for name in ("of-a-subaccount.test", "theirs.test", "none.test", "x" * 5000, "é", "in.test."):
+        assert refused_options({"reply_domain": name}) == (422, "1603"), name
+    theirs = make_transmission(options={"reply_domain": "in.test"}, subaccount_id=7)
+    assert refusal_code(check_options, theirs, sender()) == (422, "1603")

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.core import queues
 from chalicelib.webhook_dispatch import merge
-from chalicelib.webhook_dispatch.batch import MOST_BYTES, batches_of
+from chalicelib.webhook_dispatch.event_batches import MOST_BYTES, batches_of
 from chalicelib.webhook_dispatch.merge import merge_events
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.events.examples import event_at

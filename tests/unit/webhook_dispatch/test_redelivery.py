@@ -10,6 +10,7 @@ from chalicelib.core.audit import Author
 from chalicelib.core.request import Actor
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import redelivery
+from chalicelib.webhook_dispatch.kinds import EVENTS
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS, history
 from chalicelib.webhooks.store import batches
 from tests.http_target import Reply, Target
@@ -33,7 +34,7 @@ def test_a_redelivery_replaces_the_remaining_attempts(world: Simulation, target:
     failed_once(world, target)
     (batch,) = batches.newest("w", 10)
     with world.watched():
-        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
     world.run()
     assert [post.batch_id for post in target.posts] == [batch.batch_id] * 2
     (after,) = batches.newest("w", 10)
@@ -51,7 +52,7 @@ def test_failures_go_on_counting_and_a_redelivery_has_its_full_number_of_attempt
     (batch,) = batches.newest("w", 10)
     assert batch.attempts == settings().webhook_attempts
     with world.watched():
-        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
     (queued_batch,) = batches.newest("w", 10)
     assert queued_batch.attempts == settings().webhook_attempts
     world.run()
@@ -72,7 +73,7 @@ def test_a_crash_before_the_redelivery_is_queued_leaves_the_remaining_attempts(
     with monkeypatch.context() as broken:
         broken.setattr("chalicelib.core.queues.send", crash)
         with pytest.raises(RuntimeError):
-            redelivery.redeliver(webhook, batch.batch_id)
+            redelivery.redeliver(EVENTS, webhook, batch.batch_id)
     world.run()
     assert len(target.posts) == 2
     (after,) = batches.newest("w", 10)
@@ -80,7 +81,7 @@ def test_a_crash_before_the_redelivery_is_queued_leaves_the_remaining_attempts(
 
 
 def test_an_unknown_batch_is_not_posted_again(world: Simulation, target: Target) -> None:
-    assert not redelivery.redeliver(make_webhook(target.url), "none")
+    assert not redelivery.redeliver(EVENTS, make_webhook(target.url), "none")
 
 
 def test_the_history_of_a_batch_goes_on_with_its_redeliveries(
@@ -96,7 +97,7 @@ def test_the_history_of_a_batch_goes_on_with_its_redeliveries(
     assert [(each.response_code, each.answer) for each in failures] == [(500, "out of order")] * 2
     assert [each.at_ms for each in failures] == sorted({each.at_ms for each in failures})
     with world.watched():
-        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
     (queued_batch,) = batches.newest("w", 10)
     assert history(queued_batch) == failures
     world.run()
@@ -110,8 +111,8 @@ def test_requesting_a_redelivery_twice_posts_once(world: Simulation, target: Tar
     failed_once(world, target)
     (batch,) = batches.newest("w", 10)
     with world.watched():
-        assert redelivery.redeliver(webhook, batch.batch_id)
-        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
     world.run()
     assert len(target.posts) == 2
 
@@ -124,7 +125,7 @@ def test_the_history_is_bounded_however_often_a_batch_is_redelivered(
     (batch,) = batches.newest("w", 10)
     for _ in range(MOST_ATTEMPTS + 5):
         with world.watched():
-            assert redelivery.redeliver(webhook, batch.batch_id)
+            assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
         world.run()
     (after,) = batches.newest("w", 10)
     assert len(target.posts) == MOST_ATTEMPTS + 6
@@ -140,11 +141,11 @@ def test_a_redelivery_is_a_line_in_the_audit_log(
     failed_once(world, target)
     (batch,) = batches.newest("w", 10)
     with world.watched(), audit.bound(AUTHOR), monkeypatch.context() as patch:
-        assert not redelivery.redeliver(webhook, "none")
+        assert not redelivery.redeliver(EVENTS, webhook, "none")
         if is_overtaken:
             round_one = replace(batches.next_round(batch), delivered=True)
             patch.setattr("chalicelib.core.queues.send", lambda *_: batches.record(round_one, None))
-        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(EVENTS, webhook, batch.batch_id)
         line = only_line()
     assert (line["resource"], line["resource_id"]) == ("webhooks", "w")
     assert line["changes"] == {"redelivered_batch": {"from": None, "to": batch.batch_id}}

@@ -5,14 +5,15 @@ from itertools import pairwise
 import pytest
 
 from chalicelib.core.settings import local_values, settings
-from chalicelib.webhook_dispatch.schedule import next_wait, retry_after
+from chalicelib.webhook_dispatch.kinds import EVENTS
+from chalicelib.webhook_dispatch.schedule import retry_after
 
 EIGHT_HOURS = 8 * 3600.0
 
 
 def waits(seed: str) -> list[float]:
     delays: list[float] = []
-    while (wait := next_wait(len(delays) + 1, sum(delays), seed)) is not None:
+    while (wait := EVENTS.schedule().next_wait(len(delays) + 1, sum(delays), seed)) is not None:
         delays.append(wait)
     return delays
 
@@ -50,16 +51,16 @@ def test_local_settings_retry_a_batch_often_and_after_a_second(
 
 @pytest.mark.spec("6-r3")
 def test_there_is_no_attempt_after_eight_hours() -> None:
-    assert next_wait(3, EIGHT_HOURS, "a") is None
-    assert next_wait(3, EIGHT_HOURS - 5, "a") == 5
-    assert next_wait(12, 60, "a") is None
+    assert EVENTS.schedule().next_wait(3, EIGHT_HOURS, "a") is None
+    assert EVENTS.schedule().next_wait(3, EIGHT_HOURS - 5, "a") == 5
+    assert EVENTS.schedule().next_wait(12, 60, "a") is None
 
 
 def test_a_target_may_ask_for_more_time_within_bounds() -> None:
-    assert next_wait(1, 0, "a", retry_after=100) == 100
-    assert next_wait(1, 0, "a", retry_after=1) > 10  # type: ignore[operator]
-    assert next_wait(1, 0, "a", retry_after=10**9) == 3600
-    assert next_wait(1, EIGHT_HOURS - 50, "a", retry_after=3000) == 50
+    assert EVENTS.schedule().next_wait(1, 0, "a", retry_after=100) == 100
+    assert EVENTS.schedule().next_wait(1, 0, "a", retry_after=1) > 10  # type: ignore[operator]
+    assert EVENTS.schedule().next_wait(1, 0, "a", retry_after=10**9) == 3600
+    assert EVENTS.schedule().next_wait(1, EIGHT_HOURS - 50, "a", retry_after=3000) == 50
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from chalicelib.core.concurrency import PerKeyLimit
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import batch_poster, worker
+from chalicelib.webhook_dispatch.kinds import EVENTS
 from chalicelib.webhook_dispatch.redelivery import redeliver
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials, SigningSecret
@@ -198,11 +199,11 @@ def test_a_crash_before_the_record_repeats_an_attempt_and_loses_nothing(
     target.answer = failing(fails)
     real, calls = batches.record, Counter[str]()
 
-    def die_once(batch: WebhookBatch, body: bytes | None) -> bool:
+    def die_once(batch: WebhookBatch, body: bytes | None, *, retention: int) -> bool:
         calls[f"{batch.attempts}"] += 1
         if calls[f"{batch.attempts}"] == 1:
             raise RuntimeError("killed")
-        return real(batch, body)
+        return real(batch, body, retention=retention)
 
     monkeypatch.setattr(batches, "record", die_once)
     world.run()
@@ -594,7 +595,7 @@ class TestRedelivery:
         (batch_status,) = statuses()
         target.answer = failing(1)
         with world.watched():
-            assert redeliver(webhook, batch_status["batch_id"])
+            assert redeliver(EVENTS, webhook, batch_status["batch_id"])
         world.run(until=world.now + 100)
         assert len(target.posts) == tried + 2
         assert len({(post.body, post.batch_id) for post in target.posts}) == 1
@@ -609,7 +610,7 @@ class TestRedelivery:
         world.record([event_at(NOW, n, subject=noise.randbytes(400).hex()) for n in range(50)])
         world.run()
         with world.watched():
-            assert redeliver(webhook, target.posts[0].batch_id)
+            assert redeliver(EVENTS, webhook, target.posts[0].batch_id)
         world.run(until=world.now + 1)
         assert target.posts[0].body == target.posts[1].body
 
@@ -620,7 +621,7 @@ class TestRedelivery:
         world.run(until=NINE + 1)
         (batch_status,) = statuses()
         with world.watched():
-            assert redeliver(webhook, batch_status["batch_id"])
+            assert redeliver(EVENTS, webhook, batch_status["batch_id"])
         world.run()
         assert len(target.posts) == 3
         (again,) = statuses()
@@ -635,5 +636,5 @@ class TestRedelivery:
         (batch_status,) = statuses()
         world.now += 86_400 + 2
         assert clock.now() > NINE + 86_400
-        assert not redeliver(webhook, batch_status["batch_id"])
-        assert not redeliver(webhook, "nothing")
+        assert not redeliver(EVENTS, webhook, batch_status["batch_id"])
+        assert not redeliver(EVENTS, webhook, "nothing")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.tracking.entities import decode, unescape
+from chalicelib.mail_format.entities import decode, unescape
 
 
 @pytest.mark.parametrize(

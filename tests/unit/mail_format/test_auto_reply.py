@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.inbound.auto_reply import is_automatic, is_of_responder
-from chalicelib.inbound.mime import Fields
+from chalicelib.mail_format.auto_reply import is_automatic, is_of_responder
+from chalicelib.mail_format.received_fields import Fields
 
 
 @pytest.mark.parametrize(

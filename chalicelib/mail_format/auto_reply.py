@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from chalicelib.inbound.mime import Fields
+from chalicelib.mail_format.received_fields import Fields
 
 _RESPONDERS = (
     "x-autoreply",

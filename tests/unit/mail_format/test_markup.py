@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.inbound.markup import text_of_markup
+from chalicelib.mail_format.markup import text_of_markup
 from tests.unit.linear_time import assert_linear
 
 

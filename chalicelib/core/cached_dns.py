@@ -1,0 +1,185 @@
+"""Look up the DNS records that one message needs, side by side, from a cache of the process.
+
+Names come from strangers: one that cannot be a domain name has no records. Values are plain: an
+address, a name in lower case, or the text of a TXT record.
+
+- An answer is kept for its TTL, at most :data:`LONGEST_SECONDS`. Failures are not kept.
+- All look-ups of one :class:`Lookups` end within its time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from ipaddress import ip_address
+from typing import Any, Final
+
+from chalicelib.core import caches
+from chalicelib.core.dns import LookupFailed, lookup_with_lifetime
+from chalicelib.core.domain_names import LONGEST, LONGEST_LABEL, in_a_labels
+
+LONGEST_SECONDS: Final = 300.0
+"""How long an answer is kept, whatever its TTL: a changed key or policy counts after that."""
+
+MOST_ANSWERS: Final = 2048
+MOST_CHARACTERS: Final = 4096
+"""Answers that are kept, and characters of one of them: strangers decide about both."""
+
+_THREADS: Final = 16
+
+Values = tuple[str, ...]
+_Question = tuple[str, str]
+
+_READERS: Final[dict[str, Callable[[Any], str]]] = {
+    "A": lambda record: str(record.address),
+    "AAAA": lambda record: str(record.address),
+    "PTR": lambda record: _plain(record.target),
+    "MX": lambda record: _plain(record.exchange),
+    "TXT": lambda record: b"".join(record.strings).decode("utf-8", "replace"),
+}
+
+
+class Lookups:
+    """The look-ups for one message, which take at most ``seconds`` in all.
+
+    Several threads may use one. A fresh one asks the DNS, whatever the process knows already.
+    """
+
+    def __init__(self, seconds: float, *, is_fresh: bool = False) -> None:
+        self._until = time.monotonic() + seconds
+        self._is_fresh = is_fresh
+        self._lock = threading.Lock()
+        self._running: dict[_Question, Future[Values]] = {}
+
+    def start(self, questions: Iterable[_Question]) -> None:
+        """Begin to look up each (name, type) that is not in the cache, in threads."""
+        for name, kind in questions:
+            question = name.lower(), kind
+            with self._lock:
+                if question not in self._running and self._cached(question) is None:
+                    self._running[question] = _threads().submit(self._ask, question)
+
+    def values(self, name: str, kind: str) -> Values:
+        """Return the records of one type, those of MX by preference.
+
+        Raises ``dns.LookupFailed``, also when the time is up.
+        """
+        question = name.lower(), kind
+        if (values := self._cached(question)) is not None:
+            return values
+        own = Future[Values]()
+        with self._lock:
+            future = self._running.setdefault(question, own)
+        if future is own:
+            _settle(own, self._ask, question)
+        try:
+            return future.result(max(0.0, self._until - time.monotonic()))
+        except TimeoutError:
+            raise LookupFailed(name, "the time is up") from None
+
+    def texts(self, name: str) -> list[str]:
+        """Return the TXT records of a name; raises as :meth:`values`."""
+        return list(self.values(name, "TXT"))
+
+    def host_names(self, address: str) -> Values:
+        """Return the names in the PTR records of an IP address; raises as :meth:`values`."""
+        return self.values(ip_address(address).reverse_pointer, "PTR")
+
+    def _cached(self, question: _Question) -> Values | None:
+        return None if self._is_fresh else _answers.get(question)
+
+    def _ask(self, question: _Question) -> Values:
+        name, kind = question
+        labels = _labels(name)
+        if labels is None:
+            return ()
+        remaining = self._until - time.monotonic()
+        if remaining <= 0:
+            raise LookupFailed(name, "the time is up")
+        import dns.name
+
+        records, lifetime = lookup_with_lifetime(dns.name.Name(labels), kind, remaining)
+        if kind == "MX":
+            records.sort(key=lambda record: record.preference)
+        values = tuple(map(_READERS[kind], records))
+        _answers.put(question, values, lifetime)
+        return values
+
+
+def _settle(
+    future: Future[Values], ask: Callable[[_Question], Values], question: _Question
+) -> None:
+    """Ask in this thread; others that need the same answer wait for it."""
+    try:
+        future.set_result(ask(question))
+    except Exception as error:
+        future.set_exception(error)
+
+
+def _labels(name: str) -> list[bytes] | None:
+    """Return the labels of a name with its root, ``None`` if no name has them."""
+    plain = in_a_labels(name.removesuffix("."))
+    if not plain or not plain.isascii() or len(plain) > LONGEST:
+        return None
+    labels = plain.encode("ascii").split(b".")
+    if not all(0 < len(label) <= LONGEST_LABEL for label in labels):
+        return None
+    return [*labels, b""]
+
+
+def _plain(name: Any) -> str:
+    return str(name.to_text(omit_final_dot=True)).lower()
+
+
+class _Answers:
+    """The answers that this process keeps; the one that was used longest ago goes first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._items: OrderedDict[_Question, tuple[float, Values]] = OrderedDict()
+
+    def get(self, question: _Question) -> Values | None:
+        with self._lock:
+            expiry, values = self._items.get(question, (0.0, ()))
+            if expiry <= time.monotonic():
+                return None
+            self._items.move_to_end(question)
+            return values
+
+    def put(self, question: _Question, values: Values, lifetime: float) -> None:
+        if lifetime <= 0 or sum(map(len, values)) > MOST_CHARACTERS:
+            return
+        with self._lock:
+            expiry = time.monotonic() + min(lifetime, LONGEST_SECONDS)
+            self._items[question] = expiry, values
+            self._items.move_to_end(question)
+            if len(self._items) > MOST_ANSWERS:
+                self._items.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._items.clear()
+
+
+_answers = _Answers()
+caches.register(lambda: _answers.clear())
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="dns")
+
+
+def _forget() -> None:
+    """Begin again in a fork: the threads of its parent do not live on in it."""
+    global _answers
+    _threads.cache_clear()
+    _answers = _Answers()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,1 @@
+"""Judge received messages: SPF, DKIM, DMARC, ARC, spam and viruses."""
