@@ -295,6 +295,19 @@ def event_exports(event: Any) -> BatchResponse:
     return export_batch(event.to_dict())
 
 
+@app.on_sqs_message(
+    queue=settings().queue("ses-notifications"),
+    batch_size=100,
+    maximum_batching_window_in_seconds=int(settings().events_window),
+    name="ses_notifications",
+)
+def ses_notifications(event: Any) -> BatchResponse:
+    """Make events of what Amazon SES tells about the messages that it took."""
+    from chalicelib.inbound.ses_notifications.worker import take_batch
+
+    return take_batch(event.to_dict())
+
+
 @app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
 def inbound_mail(event: Any) -> BatchResponse:
     """Read received mail, and pass it on as the routes of its inbound domain say."""
@@ -322,16 +335,18 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified and inbound domains still have their DNS records."""
+    """Check the DNS records of verified and of inbound domains, and identities in SES."""
     from chalicelib.core import clock
     from chalicelib.inbound_domains import recheck as inbound_domains
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
+    from chalicelib.sending_domains.ses_identities.service import delete_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
     inbound_domains.reverify_due(clock.now_ms())
+    delete_due(clock.now())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
@@ -406,6 +421,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "ses-notifications": ses_notifications,
     "inbound-mail": inbound_mail,
 }
 

@@ -655,6 +655,10 @@ declare namespace Api {
         is_default_bounce_domain: boolean;
         creation_time: string;
         delegated?: boolean;
+        ses?: {
+          status: "verified" | "pending" | "failed";
+          error?: string;
+        };
       }>;
     };
     "api/v1/sending-ips": {
