@@ -35,13 +35,13 @@ MIXED = {
 
 
 def store_list(addresses: Iterable[str], list_id: str = "readers", account: int = 1) -> None:
-    stored = ({"email": address, "metadata": {"of": address}} for address in addresses)
-    version = contents.write(account, list_id, (encode(each) for each in stored))  # type: ignore[arg-type]
+    recipients = ({"email": address, "metadata": {"of": address}} for address in addresses)
+    version = contents.write(account, list_id, (encode(each) for each in recipients))  # type: ignore[arg-type]
     parts = (version.name, version.count, version.parts)
     assert lists.create(RecipientList(account, list_id, list_id.title(), *parts))
 
 
-def stored(list_id: str) -> RecipientList:
+def list_of(list_id: str) -> RecipientList:
     recipient_list = lists.get(1, list_id)
     assert recipient_list
     return recipient_list
@@ -95,12 +95,12 @@ def test_a_copy_has_the_recipients_with_the_results_to_keep(
     view = mixed.post(f"{PATH}/readers", body).results
     expected = [address for result in results for address in MIXED[result]]
     assert view["copy"]["total_accepted_recipients"] == len(expected)
-    copy = stored("good")
+    copy = list_of("good")
     assert emails(copy) == expected
     assert copy.name == "Good readers"
     [part] = [list(each) for each in lists.parts(copy)]
     assert all(each.get("metadata") == {"of": each["email"]} for each in part)
-    assert len(emails(stored("readers"))) == sum(map(len, MIXED.values()))
+    assert len(emails(list_of("readers"))) == sum(map(len, MIXED.values()))
 
 
 def test_a_copy_of_nobody_is_not_made(client: Client) -> None:
@@ -177,7 +177,7 @@ def test_a_large_list_goes_on_at_the_ticks(
     list_jobs.carry_out_due()
     view = client.get(f"{PATH}/readers").results
     assert (view["status"], view["counts"]["valid"]) == ("completed", 2100)
-    assert emails(stored("good")) == emails(stored("readers")) == checked
+    assert emails(list_of("good")) == emails(list_of("readers")) == checked
     assert client.post(f"{PATH}/readers", None).results["status"] == "running"
 
 
@@ -211,7 +211,7 @@ def test_a_process_that_dies_anywhere_loses_and_doubles_nothing(
             if len(seen) == last:
                 raise Death
 
-        job = list_jobs.new_job(stored(list_id), list_jobs.CopyRequest(id=f"copy{step}"))
+        job = list_jobs.new_job(list_of(list_id), list_jobs.CopyRequest(id=f"copy{step}"))
         assert store.create(job, list_jobs.due_entry(job))
         time.passes(60)
         try:
@@ -222,7 +222,7 @@ def test_a_process_that_dies_anywhere_loses_and_doubles_nothing(
         ended = store.get(1, list_id)
         assert ended
         assert (ended.status, ended.counts, ended.copied) == ("completed", {"valid": 260}, 260)
-        assert emails(stored(f"copy{step}")) == emails(stored(list_id))
+        assert emails(list_of(f"copy{step}")) == emails(list_of(list_id))
         assert due.find(store.CONCERN, clock.now_ms()) == []
         if len(requests) < step:
             return
@@ -258,14 +258,14 @@ def test_a_list_that_took_the_id_of_the_copy_meanwhile_stays(
     view = client.get(f"{PATH}/readers").results
     assert view["status"] == "completed"
     assert "created meanwhile" in view["problem"]
-    assert emails(stored("good")) == ["other@inbox.test"]
+    assert emails(list_of("good")) == ["other@inbox.test"]
 
 
 def test_a_validation_that_keeps_failing_ends(
     time: Clock, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_list(["ann@inbox.test"])
-    job = list_jobs.new_job(stored("readers"), None)
+    job = list_jobs.new_job(list_of("readers"), None)
     assert store.create(job, list_jobs.due_entry(job))
 
     def fail(account_id: int, addresses: list[str]) -> list[str]:
