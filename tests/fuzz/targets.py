@@ -33,6 +33,7 @@ from chalicelib.css_inlining.document import Document
 from chalicelib.css_inlining.style_sheet import StyleSheet, important_families
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
 from chalicelib.delivery.dane.records import TlsaRecord
+from chalicelib.delivery.outcome import REPLY_LIMIT
 from chalicelib.dkim import dns_record
 from chalicelib.domain_reports import dmarc_report, tls_report
 from chalicelib.domain_reports.attachments import Unpacker
@@ -41,6 +42,8 @@ from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import addresses, mime, report
+from chalicelib.inbound.ses_notifications.model import MalformedNotification
+from chalicelib.inbound.ses_notifications.model import read as read_notification
 from chalicelib.mail_format import armor, auto_reply, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import (
     mailboxes_field,
@@ -69,8 +72,11 @@ from relay.message_data import MessageData
 from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
 from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
+from tests.unit.inbound.ses_notifications import records
 
 Check = Callable[[bytes], None]
+
+_NOTIFICATIONS = tuple(make().encode() for make in records.ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,17 @@ class Target:
 def _text(data: bytes) -> str:
     # Halves of surrogate pairs do not reach these parsers: JSON with them is refused
     return data.decode("utf-8", "replace")
+
+
+def ses_notifications(data: bytes) -> None:
+    """A notification is read or refused, and its texts can be stored."""
+    with contextlib.suppress(MalformedNotification):
+        notification = read_notification(_text(data))
+        assert len(notification.reply) <= REPLY_LIMIT
+        notification.reply.encode()
+        for status in notification.statuses:
+            report.of_status(status)
+            "".join((*status.recipients, status.status, status.diagnostic)).encode()
 
 
 def smtp_lines(data: bytes) -> None:
@@ -536,6 +553,9 @@ TARGETS = (
         (b"X-SVC-API: {", b"X-MSYS-API:"),
     ),
     Target("mail", mail, _MAIL, (*_MIME_WORDS, b"Final-Recipient: rfc822;", b"Status: 5.1.1")),
+    Target(
+        "ses-notifications", ses_notifications, _NOTIFICATIONS, (b'"mail":', b"null", b"\\ud800")
+    ),
     Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
     Target("certificates", certificates, (_CERTIFICATE,), (b"\x30\x82", b"\x06\x03\x55\x1d")),
     Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
