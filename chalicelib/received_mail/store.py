@@ -223,12 +223,14 @@ def to_or_from(
     scope: Scope, addresses: Iterable[str], batch: int = 1000
 ) -> Iterator[MessageSummary]:
     """Yield the messages of a scope to or from one of these addresses (in their one spelling)."""
-    wanted = frozenset(addresses)
+    spellings = frozenset(addresses)
     high = position_after(clock.now_ms())
     while high:
         summaries, high = between(scope.account_id, position_at(0), high, batch)
         for summary in summaries:
-            if scope.covers(summary.subaccount_id) and not wanted.isdisjoint(summary.addresses()):
+            if scope.covers(summary.subaccount_id) and not spellings.isdisjoint(
+                summary.addresses()
+            ):
                 yield summary
 
 

@@ -85,9 +85,7 @@ def _attachment(message: ReceivedMessage, attachment: Attachment, octets: Octets
         "type": attachment.type,
         "size": attachment.size,
         "content_id": attachment.content_id,
-        "url": attachment_urls.url_of(
-            message.id, attachment.number, message.received_ms + KEPT_MS
-        ),
+        "url": attachment_urls.url_of(message.id, attachment.number, message.received_ms + KEPT_MS),
     }
     if attachment.size <= settings().relay_inline_bytes:
         content = b"".join(parsing.content_of(octets, attachment))
