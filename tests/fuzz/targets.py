@@ -77,10 +77,10 @@ from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
 from tests.unit.dkim.signed_mail import RECORD, sealed, sign
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
 from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
+from tests.unit.inbound.ses_notifications import records
 from tests.unit.spf.suite import ZoneLookups
 
 SPF_RESULTS = ("none", "neutral", "pass", "fail", "softfail", "temperror", "permerror")
-from tests.unit.inbound.ses_notifications import records
 
 Check = Callable[[bytes], None]
 
