@@ -17,7 +17,7 @@ export function Filters({ query }) {
   return html`
     <div class="pane-tools">
       <div class="toolbar">
-        <${TextFilter} name="subject" label="Words of the subject" query=${query} />
+        <${TextFilter} name="subject" label="Subject" query=${query} />
         <${TextFilter} name="sender" label="From" query=${query} />
         <${TextFilter} name="recipient" label="To" query=${query} />
         <${TextFilter} name="domain" label="Domain" query=${query} />
@@ -55,6 +55,11 @@ function TextFilter({ name, label, query }) {
     if (text !== typed.trim()) setValue(text);
   }, [text]);
   return html`
-    <${SearchField} label=${label} placeholder=${label} value=${value} onInput=${setValue} />
+    <${SearchField}
+      label=${label}
+      value=${value}
+      onInput=${setValue}
+      shortcut=${name === "subject"}
+    />
   `;
 }

@@ -59,7 +59,13 @@ export default function Received() {
             <${CurlButton} path=${RECEIVED} query=${searchOf(query)} />
           </header>
           <${Filters} query=${query} />
-          <${Messages} state=${state} load=${load} more=${more} query=${query} selected=${selected} />
+          <${Messages}
+            state=${state}
+            load=${load}
+            more=${more}
+            query=${query}
+            selected=${selected}
+          />
         </section>
         ${
           selected &&
@@ -118,7 +124,8 @@ function Messages({ state, load, more, query, selected }) {
   if (state.error && !state.rows.length)
     return html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`;
   if (state.loading && !state.rows.length) return html`<${SkeletonRows} rows=${9} height=${46} />`;
-  if (!state.rows.length) return html`<${Nothing} query=${query} next=${state.next} more=${more} />`;
+  if (!state.rows.length)
+    return html`<${Nothing} query=${query} next=${state.next} more=${more} />`;
   return html`
     ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} /></div>`}
     <${List}
