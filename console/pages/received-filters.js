@@ -16,7 +16,7 @@ export function Filters({ query }) {
   const { days = "", action = "" } = query;
   return html`
     <div class="pane-tools">
-      <div class="toolbar">
+      <div class="toolbar compact">
         <${TextFilter} name="subject" label="Subject" query=${query} />
         <${TextFilter} name="sender" label="From" query=${query} />
         <${TextFilter} name="recipient" label="To" query=${query} />
@@ -33,7 +33,7 @@ export function Filters({ query }) {
           label="What became of it"
           value=${action}
           options=${[
-            ["", "All"],
+            ["", "All outcomes"],
             ...Object.entries(OUTCOMES).map(([each, [text]]) => [each, text]),
           ]}
           onChange=${(each) => setQuery({ action: each })}

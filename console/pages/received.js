@@ -192,7 +192,9 @@ const cells = (row, narrow) => {
     return html`
       <span role="cell" class="event-lines">
         <span class="row apart">
-          <span class="clip strong">${row.subject || "(no subject)"}${clip}</span>
+          <span class="row nowrap">
+            <span class="clip strong">${row.subject || "(no subject)"}</span>${clip}
+          </span>
           <span class="soft"><${Time} at=${row.received_at} /></span>
         </span>
         <span class="row apart soft">
@@ -202,7 +204,9 @@ const cells = (row, narrow) => {
     `;
   return html`
     <span role="cell" class="clip">${senderOf(row)}</span>
-    <span role="cell" class="clip strong">${row.subject || "(no subject)"}${clip}</span>
+    <span role="cell" class="row nowrap">
+      <span class="clip strong">${row.subject || "(no subject)"}</span>${clip}
+    </span>
     <span role="cell" class="clip soft">${row.rcpt_to}</span>
     <span role="cell"><${Badge} tone=${tone} icon=${icon}>${text}<//></span>
     <span role="cell" class="right soft"><${Time} at=${row.received_at} /></span>
