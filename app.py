@@ -64,6 +64,17 @@ PEOPLE = [
 ]
 
 
+#: The paths of the routes for the validation of recipients
+VALIDATION = ["/api/v1/recipient-validation"]
+
+
+def _validation() -> Iterable[Blueprint]:
+    """Import the routes for the validation of recipients, which are rarely asked for."""
+    import chalicelib.recipient_validation.routes
+
+    return (chalicelib.recipient_validation.routes.routes,)
+
+
 def _people() -> Iterable[Blueprint]:
     """Import the routes for people, which a program's requests do not need."""
     import chalicelib.audit_log.routes
@@ -80,6 +91,17 @@ def _people() -> Iterable[Blueprint]:
         chalicelib.users.second_factor_routes.routes,
         chalicelib.users.session_routes.routes,
         chalicelib.users.sign_in_routes.routes,
+    )
+
+
+def _relay_webhooks() -> Iterable[Blueprint]:
+    """Import the routes of relay webhooks, and with them the parser of received messages."""
+    import chalicelib.relay_webhooks.routes
+    import chalicelib.webhook_dispatch.relay_routes
+
+    return (
+        chalicelib.relay_webhooks.routes.routes,
+        chalicelib.webhook_dispatch.relay_routes.routes,
     )
 
 
@@ -132,7 +154,9 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
 app.register_late(["/api/v1/inbound-domains"], _inbound_domains)
+app.register_late(VALIDATION, _validation)
 app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
@@ -257,7 +281,7 @@ def webhook_events(event: Any) -> BatchResponse:
     name="webhook_batches",
 )
 def webhook_batches(event: Any) -> BatchResponse:
-    """Post batches of events to webhooks."""
+    """Post batches of events to webhooks, and received messages to relay webhooks."""
     from chalicelib.webhook_dispatch.worker import post_batches
 
     return post_batches(event.to_dict())
@@ -269,6 +293,19 @@ def event_exports(event: Any) -> BatchResponse:
     from chalicelib.event_export.worker import export_batch
 
     return export_batch(event.to_dict())
+
+
+@app.on_sqs_message(
+    queue=settings().queue("ses-notifications"),
+    batch_size=100,
+    maximum_batching_window_in_seconds=int(settings().events_window),
+    name="ses_notifications",
+)
+def ses_notifications(event: Any) -> BatchResponse:
+    """Make events of what Amazon SES tells about the messages that it took."""
+    from chalicelib.inbound.ses_notifications.worker import take_batch
+
+    return take_batch(event.to_dict())
 
 
 @app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
@@ -298,16 +335,18 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified and inbound domains still have their DNS records."""
+    """Check the DNS records of verified and of inbound domains, and identities in SES."""
     from chalicelib.core import clock
     from chalicelib.inbound_domains import recheck as inbound_domains
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
+    from chalicelib.sending_domains.ses_identities.service import delete_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
     inbound_domains.reverify_due(clock.now_ms())
+    delete_due(clock.now())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
@@ -324,6 +363,14 @@ def decide_ab_tests(event: Any) -> None:
 def erase_recipients(event: Any) -> None:
     """Continue the erasure of recipients who asked for it."""
     from chalicelib.data_privacy.service import carry_out_due
+
+    carry_out_due()
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="validate_lists")
+def validate_lists(event: Any) -> None:
+    """Continue the validation of recipient lists."""
+    from chalicelib.recipient_validation.list_jobs import carry_out_due
 
     carry_out_due()
 
@@ -374,6 +421,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "ses-notifications": ses_notifications,
     "inbound-mail": inbound_mail,
 }
 
@@ -383,6 +431,7 @@ SCHEDULES: dict[str, Callable[[Json, Any], Any]] = {
     "advance_warmup": advance_warmup,
     "decide_ab_tests": decide_ab_tests,
     "erase_recipients": erase_recipients,
+    "validate_lists": validate_lists,
     "reverify_domains": reverify_domains,
     "send_seeds": send_seeds,
     "send_tls_reports": send_tls_reports,

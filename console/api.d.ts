@@ -612,6 +612,27 @@ declare namespace Api {
         total_accepted_recipients: number;
       }>;
     };
+    "api/v1/relay-webhooks": {
+      results: Array<{
+        id: string;
+        name: string;
+        target: string;
+        auth_type: "none" | "oauth2";
+        auth_request_details?: {
+          url: string;
+          body?: Record<string, any>;
+        };
+        auth_token?: string;
+        custom_headers?: Record<string, any>;
+        match: {
+          protocol: "SMTP";
+          domain: string;
+        };
+        signed: boolean;
+        last_successful: string | null;
+        last_failure: string | null;
+      }>;
+    };
     "api/v1/second-factor": {
       results: {
         totp: boolean;
@@ -655,6 +676,10 @@ declare namespace Api {
         is_default_bounce_domain: boolean;
         creation_time: string;
         delegated?: boolean;
+        ses?: {
+          status: "verified" | "pending" | "failed";
+          error?: string;
+        };
       }>;
     };
     "api/v1/sending-ips": {

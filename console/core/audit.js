@@ -25,6 +25,11 @@ const RESOURCES = {
   snippets: ["snippet", "Snippets", (id) => ["templates", "snippets", id]],
   "ab-test": ["A/B test", "A/B tests", (id) => ["templates", "ab-tests", id]],
   "recipient-lists": ["recipient list", "Recipient lists", (id) => ["audience", "lists", id]],
+  "recipient-validation": [
+    "recipient list",
+    "Recipient validation",
+    (id) => ["audience", "lists", id],
+  ],
   "suppression-list": [
     "suppression",
     "Suppression list",
@@ -116,6 +121,7 @@ const DEEDS = [
   [/^PUT .*\/dkim-keys\//, "changed a DKIM key of $", "change a DKIM key of $"],
   [/^DELETE .*\/dkim-keys\//, "deleted a DKIM key of $", "delete a DKIM key of $"],
   [/^PUT .*\/routes$/, "changed the routes of $", "change the routes of $"],
+  [/^POST .*\/recipient-validation\//, "validated $", "validate $"],
   [/^PUT .*\/suppression-list/, "suppressed $", "suppress $"],
   [/^DELETE .*\/suppression-list/, "removed $ from the suppression list", "remove $"],
   [/^POST .*\/rtbf-request$/, "asked to erase $", "ask to erase $"],

@@ -36,9 +36,9 @@ const PRESETS = [
   {
     id: "recipients",
     label: "Recipients",
-    about: "Recipient lists, and who gets no mail.",
+    about: "Recipient lists, who gets no mail, and whether mail would arrive.",
     needs: ["suppression_lists/manage"],
-    adds: ["recipient_lists/manage"],
+    adds: ["recipient_lists/manage", "recipient-validation/manage"],
   },
   {
     id: "domains",

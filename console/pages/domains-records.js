@@ -138,3 +138,28 @@ export function Spf({ status, problem }) {
     <//>
   `;
 }
+
+const SES = {
+  verified: ["Verified", "good", "circle-check"],
+  pending: ["Waiting for Amazon SES", "warn", "clock"],
+  failed: ["Not verified", "bad", "circle-x"],
+};
+
+/** The domain's identity in Amazon SES, which verifies it by the record of the DKIM key. */
+export function Ses({ ses }) {
+  const [text, tone, icon] = SES[ses.status] ?? SES.pending;
+  return html`
+    <${Card}
+      title="Amazon SES"
+      actions=${html`<${Badge} tone=${tone} icon=${icon}>${text}<//>`}
+    >
+      <div class="stack">
+        <p class="soft">
+          Mail leaves by Amazon SES, which takes it from verified domains only. It looks for the
+          DKIM record above; no other record is needed.
+        </p>
+        ${ses.error && html`<${Notice} tone="warn" icon="alert-triangle">${ses.error}<//>`}
+      </div>
+    <//>
+  `;
+}

@@ -14,7 +14,7 @@ import { PageHead } from "../parts/page.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { KINDS, readiness } from "./domains.js";
 import { Keys } from "./domains-keys.js";
-import { publish, Record, Spf } from "./domains-records.js";
+import { publish, Record, Ses, Spf } from "./domains-records.js";
 import { Routes } from "./domains-routes.js";
 import { Mailboxes, SendingSettings, TrackingSettings } from "./domains-settings.js";
 
@@ -242,6 +242,7 @@ function Records({ kind, name, path, domain, records, problems, isLocal, manages
             kind === "sending" &&
             domain &&
             html`
+              ${domain.ses && html`<${Ses} ses=${domain.ses} />`}
               <${Spf} status=${domain.status.spf_status} problem=${problems.spf} />
               ${
                 manages &&

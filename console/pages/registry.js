@@ -76,7 +76,7 @@ export const PAGES = [
     icon: "users",
     key: "u",
     group: "Send",
-    grant: ["recipient_lists/manage", "suppression_lists/manage"],
+    grant: ["recipient_lists/manage", "suppression_lists/manage", "recipient-validation/manage"],
     load: () => import("./audience.js"),
   },
   {

@@ -25,6 +25,8 @@ from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.store import pending
+from chalicelib.relay_webhooks import store as relay_webhooks
+from chalicelib.relay_webhooks.model import RelayWebhook
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
@@ -143,6 +145,12 @@ def _new_list(owner: Owner) -> Json:
     return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
 
 
+def _list_validation(owner: Owner) -> None:
+    if owner.subaccount is None:
+        path = f"/api/v1/recipient-validation/list/{owner.things['list_id']}"
+        _hold(owner, path, {"copy": {"id": f"copy-{owner.tag}", "keep": ["undeliverable"]}})
+
+
 def _sending_domain(owner: Owner) -> None:
     name = f"{owner.tag}.test"
     _hold(owner, "/api/v1/sending-domains", {"domain": name})
@@ -255,6 +263,32 @@ def _webhook(owner: Owner) -> None:
     owner.things |= {"webhook_id": name, "batch_id": f"b-{owner.tag}"}
 
 
+def _relay_webhook(owner: Owner) -> None:
+    """Store a relay webhook, its inbound domain, and a message that was posted to it."""
+    number = 10 * owner.account + (owner.subaccount or 0)
+    name, domain = f"{10**17 + number}", f"relay-{owner.tag}.test"
+    of_owner = {"account_id": owner.account, "subaccount_id": owner.subaccount}
+    now = clock.now_ms()
+    inbound_domains.create(InboundDomain(domain, created_ms=now, relay_webhook_id=name, **of_owner))
+    inbound_domain = inbound_domains.get(domain)
+    assert inbound_domain is not None
+    relay_webhooks.create(
+        RelayWebhook(
+            name,
+            name=owner.mark,
+            target=UNREACHABLE,
+            domain=domain,
+            created_ms=now,
+            sealed=seal(Credentials(auth_token=owner.mark), name),
+            **of_owner,
+        ),
+        inbound_domains.relay_webhook_write(inbound_domain, name),
+    )
+    message = stored(500 + number, octets_of(mail(owner.mark)), webhook_id=name, **of_owner)
+    batches.record(WebhookBatch(name, message.id, 1, now), None)
+    owner.things |= {"relay_webhook": name, "relay_batch": message.id, "relay_domain": domain}
+
+
 def _counts(owner: Owner) -> None:
     mark = owner.mark
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest", mark, mark)
@@ -326,6 +360,7 @@ SEEDS = [
     _template,
     _snippet,
     _recipient_list,
+    _list_validation,
     _sending_domain,
     _tracking_domain,
     _inbound_domain,
@@ -335,6 +370,7 @@ SEEDS = [
     _ab_tests,
     _event,
     _webhook,
+    _relay_webhook,
     _counts,
     _seeded_campaign,
     _user,
@@ -345,6 +381,7 @@ SEEDS = [
 _DKIM_KEY = {"key_id": "dkim_key"}
 _INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
+_RELAY = {"webhook_id": "relay_webhook", "batch_id": "relay_batch"}
 _INBOUND = {"domain": "inbound_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
@@ -444,6 +481,24 @@ CASES: dict[tuple[str, str], Case] = {
     ("DELETE", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
     ("GET", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}"): Case(),
     ("POST", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(),
+    ("GET", "/api/v1/relay-webhooks"): Case(),
+    ("POST", "/api/v1/relay-webhooks"): Case(
+        lambda owner: {
+            "target": UNREACHABLE,
+            "match": {"protocol": "SMTP", "domain": owner.things["relay_domain"]},
+        }
+    ),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}"): Case(names=_RELAY),
+    ("PUT", "/api/v1/relay-webhooks/{webhook_id}"): Case({"name": "taken over"}, names=_RELAY),
+    ("DELETE", "/api/v1/relay-webhooks/{webhook_id}"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/validate"): Case(names=_RELAY),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}/batch-status"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/signing-secret"): Case(names=_RELAY),
+    ("DELETE", "/api/v1/relay-webhooks/{webhook_id}/signing-secret"): Case(names=_RELAY),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}/batches/{batch_id}"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(
+        names=_RELAY
+    ),
     ("GET", "/api/v1/seeds"): Case(reach="account"),
     ("GET", "/api/v1/inbound-messages"): Case(),
     ("GET", "/api/v1/inbound-messages/{message_id}"): Case(),
@@ -528,6 +583,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
     ("PUT", "/api/v1/recipient-lists/{list_id}"): Case(_NAMED, primary_only=True),
     ("DELETE", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("GET", "/api/v1/recipient-validation/single/{address}"): Case(
+        names={"address": "recipient"}, own_by_name=True
+    ),
+    ("POST", "/api/v1/recipient-validation/list/{list_id}"): Case({}, primary_only=True),
+    ("GET", "/api/v1/recipient-validation/list/{list_id}"): Case(primary_only=True),
     ("GET", "/api/v1/sending-domains"): Case(),
     ("POST", "/api/v1/sending-domains"): Case(
         lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}

@@ -25,6 +25,8 @@ from chalicelib.core.http import DeclaredRoute
 from chalicelib.core.json_types import Json
 from chalicelib.core.routes import NO_GRANTS
 from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import InboundDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import VALID
 from tests.fake_cloud import create_resources
@@ -48,6 +50,7 @@ NO_LINE = {
     "POST /api/v1/tracking-domains/{domain}/verify": _CHECK,
     "POST /api/v1/utils/content-previewer": "a preview",
     "POST /api/v1/utils/content-validator": "a check of content",
+    "POST /api/v1/relay-webhooks/{webhook_id}/validate": "a test of the target",
     "POST /api/v1/webhooks/{webhook_id}/validate": "a test of the target",
 }
 ROUTES = [
@@ -160,11 +163,18 @@ NEW = {
     *(f"POST /api/v1/{name}" for name in ("recipient-lists", "sending-domains", "users")),
     *(f"POST /api/v1/{name}" for name in ("subaccounts", "templates", "tracking-domains")),
     *("POST /api/v1/transmissions", "POST /api/v1/webhooks", "POST /api/labs/snippets"),
+    "POST /api/v1/relay-webhooks",
 }
 
 
 def new_name() -> str:
     return f"new-{next(_numbers)}"
+
+
+def _new_inbound_domain(world: World) -> str:
+    name = f"{new_name()}.test"
+    inbound_domains.create(InboundDomain(name, world.owner.account, clock.now_ms()))
+    return name
 
 
 BODIES: dict[str, Callable[[World], Json]] = {
@@ -176,6 +186,10 @@ BODIES: dict[str, Callable[[World], Json]] = {
         "selector": name,
     },
     "POST /api/v1/tracking-domains": lambda _: {"domain": f"{new_name()}.test"},
+    "POST /api/v1/relay-webhooks": lambda world: {
+        "target": world.target,
+        "match": {"domain": _new_inbound_domain(world)},
+    },
     "POST /api/v1/webhooks": lambda world: {
         "name": "new",
         "target": world.target,

@@ -207,6 +207,8 @@ def test_routes_that_ask_other_hosts_say_so() -> None:
         "GET /api/v1/sending-domains/{domain}/requirements",
         "POST /api/v1/tracking-domains/{domain}/verify",
         "GET /api/v1/ip-pools/{pool_id}/requirements",
+        "GET /api/v1/recipient-validation/single/{address}",
+        "POST /api/v1/recipient-validation/list/{list_id}",
         "GET /api/v1/sign-in/providers/{provider_id}",
         "GET /api/v1/sign-in/providers/{provider_id}/callback",
     }

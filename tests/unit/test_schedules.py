@@ -43,6 +43,10 @@ from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
 from chalicelib.metrics.store import counters as metrics
 from chalicelib.metrics.store import pending
+from chalicelib.recipient_lists.store import lists as recipient_lists
+from chalicelib.recipient_validation import list_jobs
+from chalicelib.recipient_validation import store as validations
+from chalicelib.recipient_validation.request import CopyRequest
 from chalicelib.seeding.model import Sample, SeedSend
 from chalicelib.seeding.store import seed_sends
 from chalicelib.sending_domains import recheck
@@ -63,6 +67,7 @@ from tests.unit.inbound_domains.examples import store_inbound_domain
 from tests.unit.key_pairs import PAIR
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
+from tests.unit.recipient_lists.examples import emails, saved
 from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
 from tests.unit.seeding.simulation import World
 from tests.unit.sending_domains.examples import domain
@@ -187,6 +192,21 @@ def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool, bo
     )
 
 
+def begin_validation(number: int, at_ms: int) -> None:
+    """Let the validation of a list, with a copy, be due; mail to its domain may arrive."""
+    checked = saved(f"list{number}", 3)
+    copy = CopyRequest(id=f"copy{number}", keep=["neutral"])
+    job = list_jobs.new_job(checked, copy)
+    assert validations.create(job, replace(list_jobs.due_entry(job), at_ms=at_ms))
+
+
+def validated(number: int, _: Queued) -> tuple[str, Any, int]:
+    """Return the status of a validation, its counts and the recipients of the copy."""
+    job, copy = validations.get(1, f"list{number}"), recipient_lists.get(1, f"copy{number}")
+    assert job
+    return job.status, job.counts, len(emails(copy)) if copy else 0
+
+
 def begin_seeding(number: int, at_ms: int) -> None:
     sample = Sample(_transmission_id(0), b"", "")
     seed_send = SeedSend(1, str(number), SPRING, at_ms, 20 * 60_000, tuple(SEEDS), sample)
@@ -253,6 +273,9 @@ WORK = {
     "advance_warmup": Work("ip-warmup", warm_up, stage_of, 2),
     "decide_ab_tests": Work("ab_tests", run_ab_test, decision_of, (COMPLETED, 1)),
     "erase_recipients": Work("privacy", ask_to_be_forgotten, data_of, []),
+    "validate_lists": Work(
+        "recipient-validation", begin_validation, validated, ("completed", {"neutral": 3}, 3)
+    ),
     "reverify_domains": Work(
         "sending-domains", register_domains, what_became_of_domains, (True, True, True, True)
     ),
@@ -284,6 +307,7 @@ def time(
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
         reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
         zone.set(f"_smtp._tls.{_reported_domain(number)}", reports)
+    zone.set("example.test", ("A", "192.0.2.7"))
     with moving_clock(NOON / 1000) as moving:
         make_account()
         make_account(0)
