@@ -334,6 +334,10 @@ declare namespace Api {
           count: number;
           more: boolean;
         };
+        relay_webhooks?: {
+          count: number;
+          more: boolean;
+        };
         suppressions?: {
           count: number;
           more: boolean;
@@ -592,6 +596,27 @@ declare namespace Api {
         description: string;
         attributes: Record<string, any>;
         total_accepted_recipients: number;
+      }>;
+    };
+    "api/v1/relay-webhooks": {
+      results: Array<{
+        id: string;
+        name: string;
+        target: string;
+        auth_type: "none" | "oauth2";
+        auth_request_details?: {
+          url: string;
+          body?: Record<string, any>;
+        };
+        auth_token?: string;
+        custom_headers?: Record<string, any>;
+        match: {
+          protocol: "SMTP";
+          domain: string;
+        };
+        signed: boolean;
+        last_successful: string | null;
+        last_failure: string | null;
       }>;
     };
     "api/v1/second-factor": {

@@ -14,6 +14,7 @@ from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.api_keys import store as api_keys
 from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists.store import lists as recipient_lists
+from chalicelib.relay_webhooks import store as relay_webhooks
 from chalicelib.sending_domains import store as sending_domains
 from chalicelib.snippets import store as snippets
 from chalicelib.subaccounts import store as subaccounts
@@ -83,6 +84,7 @@ KINDS: Final[dict[str, ResourceKind]] = {
         "tracking_domains/view", _listed_by(tracking_domains.in_scope)
     ),
     "webhooks": ResourceKind("webhooks/view", _listed_by(webhooks.in_scope)),
+    "relay_webhooks": ResourceKind("relay_webhooks/view", _listed_by(relay_webhooks.in_scope)),
     "suppressions": ResourceKind("suppression_lists/manage", _suppressed),
     "subaccounts": ResourceKind(
         "subaccount/view", lambda scope: Count(subaccounts.count(scope.account_id), False)
