@@ -88,6 +88,7 @@ _BODIES: Final[dict[str, Any]] = {
         "recipients": _RECIPIENTS,
     },
     "PUT /api/v1/recipient-lists/{list_id}": {"recipients": _RECIPIENTS},
+    "POST /api/v1/recipient-validation/list/{list_id}": {"copy": {"id": "readers-valid"}},
     "POST /api/v1/sending-domains": {"domain": "news.example.com"},
     "PUT /api/v1/sending-domains/{domain}": {"tracking_domain": "click.example.com"},
     "POST /api/v1/sending-domains/{domain}/verify": {"dkim_verify": True, "cname_verify": True},
@@ -95,6 +96,14 @@ _BODIES: Final[dict[str, Any]] = {
     "PUT /api/v1/sending-domains/{domain}/dkim-keys/{key_id}": {"selector": "winter"},
     "POST /api/v1/tracking-domains": {"domain": "click.example.com", "secure": True},
     "PUT /api/v1/tracking-domains/{domain}": {"default": True},
+    "POST /api/v1/inbound-domains": {"domain": "reply.example.com"},
+    "PUT /api/v1/inbound-domains/{domain}/routes": {
+        "routes": [
+            {"pattern": "sales*", "action": "forward", "forward_to": "sales@example.org"},
+            {"pattern": "no-reply", "action": "drop"},
+            {"pattern": "*", "action": "webhook"},
+        ]
+    },
     "POST /api/v1/subaccounts": {
         "name": "Newsletter",
         "setup_api_key": True,

@@ -21,7 +21,7 @@ from chalicelib.domain_reports.store import DomainReport
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.inbound_domains import store as inbound_domains
-from chalicelib.inbound_domains.model import InboundDomain
+from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.store import pending
@@ -145,6 +145,12 @@ def _new_list(owner: Owner) -> Json:
     return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
 
 
+def _list_validation(owner: Owner) -> None:
+    if owner.subaccount is None:
+        path = f"/api/v1/recipient-validation/list/{owner.things['list_id']}"
+        _hold(owner, path, {"copy": {"id": f"copy-{owner.tag}", "keep": ["undeliverable"]}})
+
+
 def _sending_domain(owner: Owner) -> None:
     name = f"{owner.tag}.test"
     _hold(owner, "/api/v1/sending-domains", {"domain": name})
@@ -168,6 +174,14 @@ def _tracking_domain(owner: Owner) -> None:
     name = f"track.{owner.tag}.test"
     _hold(owner, "/api/v1/tracking-domains", {"domain": name})
     owner.things["tracking_domain"] = name
+
+
+def _inbound_domain(owner: Owner) -> None:
+    name = f"in.{owner.tag}.test"
+    routes = (MailRoute(owner.mark, Action.DROP),)
+    domain = InboundDomain(name, owner.account, 1, owner.subaccount, mx_error=owner.mark)
+    assert inbound_domains.create(replace(domain, routes=routes))
+    owner.things["inbound_domain"] = name
 
 
 def _transmission(owner: Owner) -> None:
@@ -346,8 +360,10 @@ SEEDS = [
     _template,
     _snippet,
     _recipient_list,
+    _list_validation,
     _sending_domain,
     _tracking_domain,
+    _inbound_domain,
     _transmission,
     _suppressed,
     _ip_pool,
@@ -366,6 +382,7 @@ _DKIM_KEY = {"key_id": "dkim_key"}
 _INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
 _RELAY = {"webhook_id": "relay_webhook", "batch_id": "relay_batch"}
+_INBOUND = {"domain": "inbound_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
 _AB_TEST = {"test_id": "ab_test"}
@@ -566,6 +583,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
     ("PUT", "/api/v1/recipient-lists/{list_id}"): Case(_NAMED, primary_only=True),
     ("DELETE", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("GET", "/api/v1/recipient-validation/single/{address}"): Case(
+        names={"address": "recipient"}, own_by_name=True
+    ),
+    ("POST", "/api/v1/recipient-validation/list/{list_id}"): Case({}, primary_only=True),
+    ("GET", "/api/v1/recipient-validation/list/{list_id}"): Case(primary_only=True),
     ("GET", "/api/v1/sending-domains"): Case(),
     ("POST", "/api/v1/sending-domains"): Case(
         lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}
@@ -588,6 +610,16 @@ CASES: dict[tuple[str, str], Case] = {
     ("POST", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify"): Case(
         {}, names=_DKIM_KEY
     ),
+    ("GET", "/api/v1/inbound-domains"): Case(),
+    ("POST", "/api/v1/inbound-domains"): Case(
+        lambda owner: {"domain": owner.things["inbound_domain"]}
+    ),
+    ("GET", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("DELETE", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/dns-records"): Case(names=_INBOUND),
+    ("POST", "/api/v1/inbound-domains/{domain}/verify"): Case({}, names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/routes"): Case(names=_INBOUND),
+    ("PUT", "/api/v1/inbound-domains/{domain}/routes"): Case({"routes": []}, names=_INBOUND),
     ("GET", "/api/v1/tracking-domains"): Case(),
     ("POST", "/api/v1/tracking-domains"): Case(
         lambda owner: {"domain": owner.things["tracking_domain"]}

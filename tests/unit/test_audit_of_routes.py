@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,10 +38,12 @@ from tests.unit.fleet import examples as fleet
 from tests.unit.isolation import CASES, SEEDS, Owner
 from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
+from tests.unit.zones import served_zone
 
 _CHECK = "a check, which is a line where it changes a status"
 #: Routes that change nothing that people decide, and why
 NO_LINE = {
+    "POST /api/v1/inbound-domains/{domain}/verify": _CHECK,
     "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify": _CHECK,
     "POST /api/v1/sending-domains/{domain}/verify": _CHECK,
     "POST /api/v1/templates/{template_id}/preview": "a preview",
@@ -84,7 +87,12 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with pytest.MonkeyPatch.context() as patch, mock_aws(), serving() as target:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        mock_aws(),
+        serving() as target,
+        contextmanager(served_zone)(patch),
+    ):
         for name in ("ALLOW_PRIVATE_ADDRESSES", "WEBHOOK_ANY_PORT"):
             patch.setenv(name, "true")
         patch.setenv("RATE_LIMIT_PER_SECOND", "0")
@@ -170,6 +178,7 @@ def _new_inbound_domain(world: World) -> str:
 
 
 BODIES: dict[str, Callable[[World], Json]] = {
+    "POST /api/v1/inbound-domains": lambda _: {"domain": f"{new_name()}.test"},
     "POST /api/v1/ip-pools": lambda _: {"name": new_name()},
     "POST /api/v1/sending-domains": lambda _: {"domain": f"{new_name()}.test"},
     "POST /api/v1/sending-domains/{domain}/dkim-keys": lambda _: {
