@@ -2,6 +2,7 @@
 
 - A name that the source does not have does not exist (NXDOMAIN): no query ever leaves the machine.
 - CNAMEs are followed within the source.
+- What there is, and that there is nothing, may be kept for a second.
 - A source that fails gives SERVFAIL.
 """
 
@@ -10,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from dnslib import AAAA, CNAME, EDNS0, MX, NS, OPCODE, PTR, QTYPE, RCODE, RR, TXT, A
+from dnslib import AAAA, CNAME, EDNS0, MX, NS, OPCODE, PTR, QTYPE, RCODE, RR, SOA, TXT, A
 from dnslib.server import BaseResolver
 
 TTL_SECONDS = 1  # a record changed in the service is seen at once
@@ -69,9 +70,19 @@ def _resolve(query: Any, source: RecordSource) -> Any:
     records, exists = _chain(str(query.q.qname), QTYPE[query.q.qtype], source)
     reply = query.reply()
     reply.add_answer(*records)
+    if not records:
+        reply.add_auth(_authority())
     # The last name of a chain decides (RFC 6604).
     reply.header.rcode = RCODE.NOERROR if exists else RCODE.NXDOMAIN
     return reply
+
+
+def _authority() -> Any:
+    """Return the record that says for how long there is nothing (RFC 2308 3)."""
+    times = (1, TTL_SECONDS, TTL_SECONDS, TTL_SECONDS, TTL_SECONDS)
+    return RR(
+        ".", QTYPE.SOA, rdata=SOA("localhost.", "postmaster.localhost.", times), ttl=TTL_SECONDS
+    )
 
 
 def _failure(query: Any, rcode: int) -> Any:

@@ -5,6 +5,7 @@ API_PORT         8080     port of everything HTTP
 SMTP_PORT        2525     port of the relay
 API_TLS_PORT     8443     port of the same under TLS; 0 for none
 SMTP_TLS_PORT    2465     port of the relay under TLS from the first byte on; 0 for none
+INBOUND_PORT              port of mail that comes in; without it the first start chooses one
 API_KEY                   the primary account's key; the first start makes one and keeps it
 DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
@@ -175,7 +176,13 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         for name in ("API_TLS_PORT", "SMTP_TLS_PORT")
         if environ.get(name)
     }
-    public_ports = {"API_PORT": api_port, "SMTP_PORT": smtp_port, **tls_ports}
+    inbound_port = public_port(environ, "INBOUND_PORT", 0, lowest=0)
+    public_ports = {
+        "API_PORT": api_port,
+        "SMTP_PORT": smtp_port,
+        **tls_ports,
+        "INBOUND_PORT": inbound_port,
+    }
     require_different(public_ports)
     try:
         current = _load_settings(environ, smtp_port)
@@ -195,7 +202,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         for name, port in public_ports.items():
             if port:
                 require_free(name, port)
-        ports = choose_ports(data_dir, exclude=tuple(public_ports.values()))
+        ports = choose_ports(data_dir, tuple(public_ports.values()), inbound_port)
         certificates.provide(data_dir, access.names)
         return LocalConfig(
             api_port=api_port,

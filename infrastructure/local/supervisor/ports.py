@@ -34,7 +34,8 @@ class InternalPorts:
     """Ports that the runtime chose itself, kept in ``ports.json``.
 
     Only its own processes use them, but for ``https`` and ``smtps``, which wait for a user whose
-    choice of ports leaves none for TLS. Not every runtime uses all of them.
+    choice of ports leaves none for TLS, and ``inbound``, which the user may name. Not every runtime
+    uses all of them.
     """
 
     cloud: int
@@ -66,12 +67,17 @@ class InternalPorts:
         return ports
 
 
-def choose_ports(data_dir: Path, exclude: tuple[int, ...]) -> InternalPorts:
-    """Keep the ports of the last run that are still free, choose the others, and store all."""
+def choose_ports(data_dir: Path, exclude: tuple[int, ...], inbound: int = 0) -> InternalPorts:
+    """Keep the ports of the last run that are still free, choose the others, and store all.
+
+    ``inbound`` is the port that the user named for mail that comes in, 0 for none.
+    """
     path = data_dir / _PORTS_FILE
     earlier_ports = _earlier_ports(path)
-    ports_by_name: dict[str, int] = {}
+    ports_by_name: dict[str, int] = {"inbound": inbound} if inbound else {}
     for name in InternalPorts.__slots__:
+        if name in ports_by_name:
+            continue
         used = {*exclude, *ports_by_name.values()}
         port = earlier_ports.get(name)
         ports_by_name[name] = port if port and _is_usable(port, used) else _free_port(used)

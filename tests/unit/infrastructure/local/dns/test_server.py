@@ -222,3 +222,13 @@ def test_a_stopped_server_frees_its_port_for_the_next(zone: Zone) -> None:
 
 def test_a_server_that_was_never_started_can_be_stopped(zone: Zone) -> None:
     DnsServer("127.0.0.1", 0, zone).stop()
+
+
+@pytest.mark.parametrize(("name", "kind"), [("nobody.a.test", "A"), ("empty.a.test", "TXT")])
+def test_that_there_is_nothing_may_be_kept_for_a_second(
+    server: DnsServer, name: str, kind: str
+) -> None:
+    query = dns.message.make_query(name, kind)
+    reply = dns.query.udp(query, "127.0.0.1", port=server.port, timeout=60)
+    assert reply.resolve_chaining().minimum_ttl == 1
+    assert reply.authority[0].rdtype.name == "SOA"

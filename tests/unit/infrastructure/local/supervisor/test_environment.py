@@ -192,6 +192,19 @@ def test_children_get_the_local_values_of_the_settings(config: LocalConfig) -> N
     assert loaded.secret_key == config.secret_key
 
 
+def test_the_port_of_mail_that_comes_in_can_be_named_and_is_found_by_other_programs(
+    environ: dict[str, str],
+) -> None:
+    port = free_port()
+    config = prepare({**environ, "INBOUND_PORT": str(port)})
+    os.close(config.lock)
+    loaded = settings.load(config.child_environment())
+    assert loaded.relay_inbound_ports == str(port)
+    assert InternalPorts.read(config.data_dir).inbound == port
+    with pytest.raises(ConfigError, match="SMTP_PORT and INBOUND_PORT"):
+        prepare({**environ, "INBOUND_PORT": str(config.smtp_port)})
+
+
 def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -> None:
     config = prepare({**environ, "RETRY_BASE": "7", "PUBLIC_URL": "https://mail.example"})
     os.close(config.lock)
