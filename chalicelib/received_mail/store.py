@@ -293,7 +293,9 @@ def _to_item(message: ReceivedMessage) -> MessageItem:
 
 def _from_item(item: MessageItem) -> ReceivedMessage:
     fields = attributes_of(item, _FIELDS) | {"verdicts": json.loads(item["verdicts"])}
-    return ReceivedMessage(**{"subaccount_id": None, "mail_from": "", "tls": "", **fields})
+    return ReceivedMessage(
+        **{"subaccount_id": None, "mail_from": "", "helo": "", "tls": "", **fields}
+    )
 
 
 def _to_summary(item: MessageItem) -> SummaryItem:
