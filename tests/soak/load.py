@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import random
 import json
+import random
 import smtplib
 import ssl
 import threading
