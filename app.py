@@ -22,6 +22,7 @@ import chalicelib.data_privacy.routes
 import chalicelib.delivery.routes
 import chalicelib.domain_reports.routes
 import chalicelib.events.routes
+import chalicelib.inbound_domains.lookup
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
 import chalicelib.ip_pools.signing
@@ -63,6 +64,17 @@ PEOPLE = [
 ]
 
 
+#: The paths of the routes for the validation of recipients
+VALIDATION = ["/api/v1/recipient-validation"]
+
+
+def _validation() -> Iterable[Blueprint]:
+    """Import the routes for the validation of recipients, which are rarely asked for."""
+    import chalicelib.recipient_validation.routes
+
+    return (chalicelib.recipient_validation.routes.routes,)
+
+
 def _people() -> Iterable[Blueprint]:
     """Import the routes for people, which a program's requests do not need."""
     import chalicelib.audit_log.routes
@@ -80,6 +92,24 @@ def _people() -> Iterable[Blueprint]:
         chalicelib.users.session_routes.routes,
         chalicelib.users.sign_in_routes.routes,
     )
+
+
+def _relay_webhooks() -> Iterable[Blueprint]:
+    """Import the routes of relay webhooks, and with them the parser of received messages."""
+    import chalicelib.relay_webhooks.routes
+    import chalicelib.webhook_dispatch.relay_routes
+
+    return (
+        chalicelib.relay_webhooks.routes.routes,
+        chalicelib.webhook_dispatch.relay_routes.routes,
+    )
+
+
+def _inbound_domains() -> Iterable[Blueprint]:
+    """Import the routes of inbound domains, which few requests ask for."""
+    import chalicelib.inbound_domains.routes
+
+    return (chalicelib.inbound_domains.routes.routes,)
 
 
 #: The paths of received messages
@@ -124,6 +154,9 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 app.register_late(PEOPLE, _people)
+app.register_late(["/api/v1/relay-webhooks"], _relay_webhooks)
+app.register_late(["/api/v1/inbound-domains"], _inbound_domains)
+app.register_late(VALIDATION, _validation)
 app.register_late(RECEIVED, _received)
 
 chalicelib.api_keys.grants.set_routes(app.declared_routes)
@@ -140,6 +173,7 @@ references.register(
     chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_sending_domain,
 )
+references.register(references.BOUNCE_DOMAIN, chalicelib.inbound_domains.lookup.of_name)
 references.register(references.DKIM_KEY, chalicelib.transmissions.references.signed_with)
 references.register(
     references.SHARED_DOMAIN, chalicelib.transmissions.references.of_subaccounts_with_domain
@@ -247,7 +281,7 @@ def webhook_events(event: Any) -> BatchResponse:
     name="webhook_batches",
 )
 def webhook_batches(event: Any) -> BatchResponse:
-    """Post batches of events to webhooks."""
+    """Post batches of events to webhooks, and received messages to relay webhooks."""
     from chalicelib.webhook_dispatch.worker import post_batches
 
     return post_batches(event.to_dict())
@@ -259,6 +293,19 @@ def event_exports(event: Any) -> BatchResponse:
     from chalicelib.event_export.worker import export_batch
 
     return export_batch(event.to_dict())
+
+
+@app.on_sqs_message(
+    queue=settings().queue("ses-notifications"),
+    batch_size=100,
+    maximum_batching_window_in_seconds=int(settings().events_window),
+    name="ses_notifications",
+)
+def ses_notifications(event: Any) -> BatchResponse:
+    """Make events of what Amazon SES tells about the messages that it took."""
+    from chalicelib.inbound.ses_notifications.worker import take_batch
+
+    return take_batch(event.to_dict())
 
 
 @app.on_sqs_message(queue=settings().queue("inbound-mail"), batch_size=10, name="inbound_mail")
@@ -288,14 +335,18 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Check whether verified domains still have their DNS records."""
+    """Check the DNS records of verified and of inbound domains, and identities in SES."""
     from chalicelib.core import clock
+    from chalicelib.inbound_domains import recheck as inbound_domains
     from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
+    from chalicelib.sending_domains.ses_identities.service import delete_due
 
     # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
     # weeks are over.
     reverify_due(clock.now(), [pools_signed_by])
+    inbound_domains.reverify_due(clock.now_ms())
+    delete_due(clock.now())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
@@ -312,6 +363,14 @@ def decide_ab_tests(event: Any) -> None:
 def erase_recipients(event: Any) -> None:
     """Continue the erasure of recipients who asked for it."""
     from chalicelib.data_privacy.service import carry_out_due
+
+    carry_out_due()
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="validate_lists")
+def validate_lists(event: Any) -> None:
+    """Continue the validation of recipient lists."""
+    from chalicelib.recipient_validation.list_jobs import carry_out_due
 
     carry_out_due()
 
@@ -362,6 +421,7 @@ QUEUE_HANDLERS: dict[str, Callable[[QueueEvent, Any], BatchResponse]] = {
     "webhook-events": webhook_events,
     "webhook-batches": webhook_batches,
     "event-exports": event_exports,
+    "ses-notifications": ses_notifications,
     "inbound-mail": inbound_mail,
 }
 
@@ -371,6 +431,7 @@ SCHEDULES: dict[str, Callable[[Json, Any], Any]] = {
     "advance_warmup": advance_warmup,
     "decide_ab_tests": decide_ab_tests,
     "erase_recipients": erase_recipients,
+    "validate_lists": validate_lists,
     "reverify_domains": reverify_domains,
     "send_seeds": send_seeds,
     "send_tls_reports": send_tls_reports,

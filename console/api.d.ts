@@ -330,6 +330,10 @@ declare namespace Api {
           count: number;
           more: boolean;
         };
+        inbound_domains?: {
+          count: number;
+          more: boolean;
+        };
         webhooks?: {
           count: number;
           more: boolean;
@@ -380,6 +384,20 @@ declare namespace Api {
     };
     "api/v1/events/message/samples": {
       results: Array<Event>;
+    };
+    "api/v1/inbound-domains": {
+      results: Array<{
+        domain: string;
+        status: "active" | "blocked" | "owned_by_other";
+        mx_status: "valid" | "invalid" | "unverified";
+        mx_records: Array<string>;
+        mx_error: string;
+        mx_checked: string | null;
+        dns_records: Array<DnsRecord>;
+        relay_webhook_id: string | null;
+        created: string;
+        subaccount_id?: number;
+      }>;
     };
     "api/v1/inbound-messages": {
       results: Array<{
@@ -594,6 +612,27 @@ declare namespace Api {
         total_accepted_recipients: number;
       }>;
     };
+    "api/v1/relay-webhooks": {
+      results: Array<{
+        id: string;
+        name: string;
+        target: string;
+        auth_type: "none" | "oauth2";
+        auth_request_details?: {
+          url: string;
+          body?: Record<string, any>;
+        };
+        auth_token?: string;
+        custom_headers?: Record<string, any>;
+        match: {
+          protocol: "SMTP";
+          domain: string;
+        };
+        signed: boolean;
+        last_successful: string | null;
+        last_failure: string | null;
+      }>;
+    };
     "api/v1/second-factor": {
       results: {
         totp: boolean;
@@ -637,6 +676,10 @@ declare namespace Api {
         is_default_bounce_domain: boolean;
         creation_time: string;
         delegated?: boolean;
+        ses?: {
+          status: "verified" | "pending" | "failed";
+          error?: string;
+        };
       }>;
     };
     "api/v1/sending-ips": {

@@ -66,6 +66,7 @@ BANDS = (
             "generation",
             "inbound",
             "ingest",
+            "recipient_validation",
             "recording",
             "relaying",
             "resource_counts",

@@ -52,10 +52,18 @@ def aliases(name: str) -> Iterator[str]:
         yield name
 
 
-def mail_hosts(name: str) -> list[str]:
-    """Return the hosts of the MX records of ``name``, the preferred ones first."""
-    records = sorted(lookup(name, "MX"), key=lambda record: record.preference)
-    return [_plain(record.exchange) for record in records]
+def mail_hosts(name: str, *, within: float = math.inf) -> list[str]:
+    """Return the hosts of the MX records of ``name``, the preferred ones first.
+
+    A null MX (RFC 7505) is the host ``.``. It fails after ``within`` seconds.
+    """
+    return [host for _, host in mail_exchangers(name, within=within)]
+
+
+def mail_exchangers(name: str, *, within: float = math.inf) -> list[tuple[int, str]]:
+    """Return preference and host of the same records."""
+    records = sorted(lookup(name, "MX", within), key=lambda record: record.preference)
+    return [(record.preference, _plain(record.exchange)) for record in records]
 
 
 def addresses(host: str, *, within: float = math.inf) -> list[str]:

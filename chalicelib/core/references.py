@@ -19,6 +19,7 @@ from chalicelib.core.errors import resource_conflict
 
 IP_POOL: Final = "IP pool"
 SENDING_DOMAIN: Final = "Sending domain"
+BOUNCE_DOMAIN: Final = "Bounce domain"
 TRACKING_DOMAIN: Final = "Tracking domain"
 #: Named ``<domain>/<selector>``
 DKIM_KEY: Final = "DKIM key"

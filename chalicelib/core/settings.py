@@ -518,6 +518,13 @@ class Settings:
     ses_endpoint: str = setting(
         "", "Address of Amazon SES, if it is another than AWS's", values.WORD.or_empty()
     )
+    ses_configuration_set: str = setting(
+        "",
+        "Configuration set of Amazon SES whose notifications reach the queue `ses-notifications`."
+        " A deployment with `TRANSPORT=ses` makes one and sets this. Empty: bounces return by mail,"
+        " and a message counts as delivered when SES has taken it",
+        values.WORD.or_empty(),
+    )
     feedback_sender_id: str = setting(
         "postfinch",
         "Last field of the header Feedback-ID of bulk mail, by which Gmail names this service in "
@@ -587,6 +594,12 @@ class Settings:
     # Events
     events_retention: int = setting(
         864_000, "How long events are kept (10 days)", values.COUNT_FROM_1
+    )
+    deliveries_retention: int = setting(
+        7_776_000,
+        "How long recipient validation knows that mail to somebody was delivered (90 days). It"
+        " keeps about half a gigabyte of events for a million messages, which nothing else shows",
+        values.COUNT,
     )
     events_shards: int = setting(
         2,
@@ -738,11 +751,6 @@ class Settings:
         "Age at which posting a received message is given up (8 hours)",
         values.NUMBER_ABOVE_0,
         local=110.0,
-    )
-    relay_webhook_retention: int = setting(
-        864_000,
-        "How long the attempts to post a received message are kept (10 days)",
-        values.COUNT_FROM_1,
     )
     relay_inline_bytes: int = setting(
         10_240,

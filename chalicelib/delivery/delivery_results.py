@@ -70,7 +70,8 @@ def results_of(
     """Return the results of the attempts; messages without an entry are queued again at once.
 
     They go on in one unit, whatever the reason, so that a worker that takes over and does not know
-    the ``departures`` queues them under the same name.
+    the ``departures`` queues them under the same name. A message whose delivery is reported later
+    has no event yet.
     """
     departures = departures or Departures()
     events: list[Event] = []
@@ -83,7 +84,8 @@ def results_of(
             untried.append(message)
             continue
         outcome, wait = _outcome(batch, entry)
-        events.append(_event(batch, message, entry, outcome))
+        if not (isinstance(outcome, Delivered) and outcome.reports_later):
+            events.append(_event(batch, message, entry, outcome))
         if isinstance(outcome, Retry):
             # The next attempt counts again for an IP that warms up
             deferred.append(replace(message, sending_ip=""))

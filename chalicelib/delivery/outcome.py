@@ -65,7 +65,10 @@ def internal(status: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The remote host took responsibility for the message (a 2xx reply to its end)."""
+    """The remote host took responsibility for the message (a 2xx reply to its end).
+
+    With ``reports_later`` it is a provider that tells by a notification how delivery ended.
+    """
 
     code: int
     reply: str
@@ -73,6 +76,7 @@ class Delivered:
     tls: str | None = None
     sending_ip: str | None = field(default=None, compare=False)
     tls_policy: str | None = None
+    reports_later: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))
@@ -124,6 +128,7 @@ class OutcomeData(TypedDict):
     tls: NotRequired[str | None]
     sending_ip: NotRequired[str | None]
     tls_policy: NotRequired[str | None]
+    reports_later: NotRequired[bool]
 
 
 _NAMES: dict[type[Any], str] = {Delivered: "delivered", Retry: "retry", Failed: "failed"}
@@ -135,6 +140,8 @@ def to_dict(outcome: Outcome) -> OutcomeData:
     """Return the outcome as JSON data."""
     kind = type(outcome)
     fields = {name: getattr(outcome, name) for name in _FIELDS[kind]}
+    if not fields.get("reports_later"):  # as it mostly is
+        fields.pop("reports_later", None)
     return cast(OutcomeData, {"outcome": _NAMES[kind], **fields})
 
 

@@ -151,6 +151,11 @@ def _timeouts(current: Settings) -> Timeouts:
 
 
 def _ses(configuration_set: str) -> Transport:
-    from chalicelib.delivery.transports.ses import SesTransport, client
+    from chalicelib.core import ses
+    from chalicelib.delivery.transports.ses import SesTransport
 
-    return SesTransport(client(settings()), configuration_set)
+    current = settings()
+    if configuration_set:  # one of the operator's, whose notifications go where they say
+        return SesTransport(ses.client(current), configuration_set)
+    own = current.ses_configuration_set
+    return SesTransport(ses.client(current), own, notifies=bool(own))

@@ -56,6 +56,13 @@ def generate_key(bits: int) -> KeyPair:
     return KeyPair(pem.decode("ascii"), _spki(private.public_key()))
 
 
+def private_der(private: str) -> tuple[int, str]:
+    """Return the bits of a private key, and its PKCS #1 form as base64 of the DER."""
+    key = read_private(private, check=False)
+    der = key.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    return key.key_size, b64encode(der).decode("ascii")
+
+
 def public_from_private(private: str) -> str:
     """Return the public half of a private key as SubjectPublicKeyInfo base64."""
     return _spki(read_private(private, check=True).public_key())

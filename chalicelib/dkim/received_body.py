@@ -41,20 +41,20 @@ def canonical_body(pieces: Iterable[bytes], *, is_relaxed: bool) -> Iterator[byt
 
     Line ends wait until something follows them: those at the end of a body do not count.
     """
-    waiting, open_end, is_empty = 0, b"", True
+    count, open_end, is_empty = 0, b"", True
     for piece in pieces:
         lines = open_end + piece
         lines, open_end = _without_open_end(relaxed_lines(lines) if is_relaxed else lines)
-        text, line_ends = _without_line_ends(lines)
+        text, further = _without_line_ends(lines)
         if text:
-            yield from _line_ends(waiting)
+            yield from _line_ends(count)
             yield text
-            waiting, is_empty = line_ends, False
+            count, is_empty = further, False
         else:
-            waiting += line_ends
+            count += further
     rest = open_end.rstrip(b" ") if is_relaxed else open_end
     if rest:
-        yield from _line_ends(waiting)
+        yield from _line_ends(count)
         yield rest
     if rest or not is_empty or not is_relaxed:
         yield _CRLF
@@ -72,6 +72,8 @@ def _without_open_end(lines: bytes) -> tuple[bytes, bytes]:
 
 def _without_line_ends(lines: bytes) -> tuple[bytes, int]:
     """Return lines without the CRLF at their end, and how many CRLF these were."""
+    if not lines.endswith(b"\n"):
+        return lines, 0
     ends = lines[len(lines.rstrip(_CRLF)) :]
     count = len(ends) // 2
     if ends != _CRLF * count:

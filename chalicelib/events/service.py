@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 from chalicelib.core import dynamo
+from chalicelib.core.addresses import spellings
 from chalicelib.core.dynamo import TableItem
 from chalicelib.core.message_event import Event
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import search
-from chalicelib.events.positions import EventWindow, position
+from chalicelib.events.event_blocks import Conditions
+from chalicelib.events.positions import EventWindow, position, position_at
 from chalicelib.events.store import blocks, day_index, erasures, partitions
+
+#: Blocks of a recipient in which a delivery is looked for: three requests at most
+_MOST_BLOCKS: Final = 336
 
 
 def put_all(events: Sequence[Event], *, along: Sequence[TableItem] = ()) -> None:
@@ -62,6 +69,26 @@ def messages_to(scope: Scope, address: str) -> set[str]:
     """
     events = _recipient_events(scope, partitions.recipient(scope.account_id, address))
     return {event["message_id"] for event in events if "message_id" in event}
+
+
+def was_delivered(scope: Scope, address: str, since_ms: int) -> bool:
+    """Tell whether a host took a message of a scope to an address since a moment.
+
+    The newest blocks of the recipient are read, one request mostly, however the address is spelled.
+    """
+    low = position_at(since_ms)
+    conditions: Conditions = {
+        "type": lambda type: type == "delivery",
+        "subaccount_id": lambda subaccount: scope.covers(int(subaccount or 0) or None),
+    }
+    for spelling in spellings(address):
+        newest = blocks.read(partitions.recipient(scope.account_id, spelling), low)
+        for stored_block in islice(newest, _MOST_BLOCKS):
+            rows = stored_block.block.rows(conditions)
+            positions = stored_block.block.positions() if rows else []
+            if any(positions[row] >= low for row in rows):
+                return True
+    return False
 
 
 def erase_recipient(scope: Scope, address: str) -> int:

@@ -49,7 +49,7 @@ def statuses(mail: Mail) -> list[RecipientStatus]:
 def returned_statuses(mail: Mail, recipient: str) -> list[RecipientStatus]:
     """Return what a notification says of ``recipient`` that a host forwards as an attachment."""
     part = mail.part("message/rfc822")
-    address = _spelled(recipient)
+    address = spelled(recipient)
     inner = statuses(mime.read(part.content())) if part else []
     return [status for status in inner if address in status.recipients]
 
@@ -59,7 +59,7 @@ def status_of(recipient: str, statuses: list[RecipientStatus]) -> RecipientStatu
 
     A message has one recipient, but may have been forwarded to others.
     """
-    address = _spelled(recipient)
+    address = spelled(recipient)
     own = [status for status in statuses if address in status.recipients]
     failures = [status for status in own or statuses if status.action == "failed"]
     return next(iter(failures or own or statuses), None)
@@ -74,20 +74,20 @@ def _status(group: Fields) -> RecipientStatus | None:
     if not action and not any(names):
         return None
     return RecipientStatus(
-        tuple(_spelled(_value(name).strip("<>")) for name in names if name),
+        tuple(spelled(value_of(name).strip("<>")) for name in names if name),
         action,
         group.first("status").partition(" ")[0],
-        _value(group.first("diagnostic-code")),
+        value_of(group.first("diagnostic-code")),
     )
 
 
-def _spelled(address: str) -> str:
+def spelled(address: str) -> str:
     """Return an address in the one spelling that addresses are compared in (RFC 6533 3)."""
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), address)
     return spelling(plain) if len(plain) <= LONGEST else plain
 
 
-def _value(typed: str) -> str:
+def value_of(typed: str) -> str:
     """Return the value of a field that begins with its type, as in ``smtp; 550 no such user``.
 
     Some hosts leave the type out, and a reply may hold a semicolon.

@@ -73,8 +73,9 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
         domain = _sending_domain(message)
         sender = _address_at(domain, message)
         data = _forwarded(octets, sender, message.domain)
+        # Without a MAIL FROM: an enterprise account's would be kept, and get the bounces
         envelope = SmtpMessage(
-            sender, [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
+            "", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
         )
         transmission_id = ids.repeatable_transmission_id(message.received_ms, message.id)
         return accept_message(*owner, envelope, transmission_id)
@@ -112,7 +113,7 @@ def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     fields = _fields(data[:head_end])
     author = _author(fields)
     name = author.sender.name or author.sender.email if author.sender else "Unknown sender"
-    mailbox = Mailbox(sender, f"{name[:_LONGEST_NAME]} via {inbound_domain}")
+    mailbox = Mailbox(sender, f"{name[:_LONGEST_NAME].strip()} via {inbound_domain}")
     kept = [field for field in fields if field[0] not in (*_REMOVED, "reply-to")]
     kept = rfc822.replace_field(kept, mailboxes_field("From", [mailbox]))
     if author.reply_to:

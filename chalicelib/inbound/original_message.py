@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -61,6 +62,30 @@ def find(message_id: str) -> OriginalMessage | None:
         return OriginalMessage(incomplete, "0", str(max(0, now_ms - injected_ms)))
     fields = {**fields, **route_fields(delivery)}
     return OriginalMessage(fields, delivery["num_retries"], delivery["queue_time"])
+
+
+def find_each(message_ids: Iterable[str]) -> dict[str, OriginalMessage]:
+    """Return those of the messages whose contexts are stored, by id.
+
+    Their deliveries are looked up in the journal only. It takes two requests for the messages of a
+    work unit.
+    """
+    contexts = message_context.of_each(message_ids)
+    units = {
+        (ids.transmission_of(message_id)[0], context.unit)
+        for message_id, context in contexts.items()
+        if context.unit
+    }
+    deliveries_by_unit = {unit: deliveries.of_unit(*unit) for unit in units}
+    messages: dict[str, OriginalMessage] = {}
+    for message_id, context in contexts.items():
+        transmission_id, index = ids.transmission_of(message_id)
+        delivery = deliveries_by_unit.get((transmission_id, context.unit), {}).get(index)
+        fields: EventFields = {**context.fields, **(delivery.route if delivery else {})}
+        messages[message_id] = OriginalMessage(
+            fields, str(delivery.retries if delivery else 0), "0"
+        )
+    return messages
 
 
 def was_sent_from(message_id: str, domain: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from chalicelib.core.bounce_classes import (
@@ -60,7 +61,7 @@ def read(mail: Mail, recipient: str, subject: str = "", mail_from: str = "") -> 
     ``mail_from`` is its own envelope sender, empty for the null reverse-path.
     """
     if complaint := arf.feedback(mail):
-        return _complaint(complaint)
+        return checked_complaint(complaint)
     notice = Notice(mail, recipient, subject, mail_from)
     if mail.part(_RECEIPT) and not notice.is_from_host:
         return NoEvent("it is a receipt of a message that arrived")
@@ -88,10 +89,11 @@ def is_report(mail: Mail) -> bool:
 def read_feedback(mail: Mail) -> Feedback | NoEvent:
     """Return what a message to the address of a feedback loop says."""
     complaint = arf.feedback(mail) or arf.forwarded(mail)
-    return _complaint(complaint) if complaint else NoEvent("it is no complaint")
+    return checked_complaint(complaint) if complaint else NoEvent("it is no complaint")
 
 
-def _complaint(complaint: Feedback) -> Feedback | NoEvent:
+def checked_complaint(complaint: Feedback) -> Feedback | NoEvent:
+    """Return the report of a feedback loop, unless it says something else than a complaint."""
     if complaint.kind in arf.NO_COMPLAINTS:
         return NoEvent(f"its feedback is {complaint.kind}")
     return complaint
@@ -102,7 +104,7 @@ def _from_unknown_host(notice: Notice) -> Bounce | None:
     if notice.mail_from or not (notice.returns_original and notice.names_recipient):
         return None
     bounce = _from_text(notice)
-    return bounce if isinstance(bounce, Bounce) and _says_why(bounce) else None
+    return bounce if isinstance(bounce, Bounce) and says_why(bounce) else None
 
 
 def _answer(notice: Notice) -> Report:
@@ -121,13 +123,23 @@ def _from_statuses(notice: Notice, statuses: list[RecipientStatus]) -> Report:
         return NoEvent(f"the action is {status.action if status else 'missing'}")
     if status.status.startswith("2"):
         return NoEvent("the status is a success")
+    return of_status(status, notice.without_subject) or _from_text(notice)
+
+
+def of_status(
+    status: RecipientStatus, words: Callable[[str], str] = lambda text: text
+) -> Bounce | None:
+    """Return what the status and the diagnostic say; ``None`` if both say nothing.
+
+    ``words`` returns those of a text that may decide the bounce class.
+    """
     code, text = _code_and_text(status.diagnostic)
     if not text and _VAGUE.fullmatch(status.status):
-        return _from_text(notice)
+        return None
     if not _STATUS.search(text):
         text = f"{status.status} {text}".strip()
     code = code or (450 if status.status.startswith("4") else _REFUSED)
-    return Bounce(code, clean_reply(text), classify(code, notice.without_subject(text)))
+    return Bounce(code, clean_reply(text), classify(code, words(text)))
 
 
 def _code_and_text(diagnostic: str) -> tuple[int, str]:
@@ -149,7 +161,7 @@ def _from_text(notice: Notice) -> Report:
     if reply is None:
         return _first_cause(text) or _classified(_REFUSED, bounce_text.explanation(text))
     bounce = _classified(reply.code, reply.words)
-    if not _says_why(bounce):
+    if not says_why(bounce):
         return _first_cause(text, reply.code) or bounce
     earlier = _first_cause(text[: reply.start]) if bounce.bounce_class in HARD else None
     return earlier if earlier and earlier.bounce_class not in HARD else bounce
@@ -158,10 +170,11 @@ def _from_text(notice: Notice) -> Report:
 def _first_cause(text: str, code: int = _REFUSED) -> Bounce | None:
     """Return what the first paragraph that names a cause says."""
     bounces = (_classified(code, paragraph) for paragraph in bounce_text.paragraphs(text))
-    return next(filter(_says_why, bounces), None)
+    return next(filter(says_why, bounces), None)
 
 
-def _says_why(bounce: Bounce) -> bool:
+def says_why(bounce: Bounce) -> bool:
+    """Tell whether the class of a bounce names a cause."""
     return bounce.bounce_class not in _WITHOUT_A_CAUSE
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from chalicelib.core import config_cache
 from chalicelib.core.domain_names import normalize
@@ -25,6 +25,13 @@ def registered(domain: str) -> InboundDomain | None:
     inbound_domain = store.from_item(item)
     obstacle = find_obstacle(name, inbound_domain.account_id, _cached)
     return inbound_domain if obstacle is None else None
+
+
+def of_name(account_id: int, name: str) -> Iterator[str]:
+    """Yield the inbound domain that keeps a sending domain of the account from taking bounces."""
+    domain = store.get(name)
+    if domain and domain.account_id == account_id:
+        yield f"the inbound domain {domain.domain}"
 
 
 def _cached(keys: Iterable[Key]) -> Mapping[Key, AnyItem]:

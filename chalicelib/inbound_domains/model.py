@@ -98,8 +98,8 @@ def _matches(literals: list[str], text: str) -> bool:
     if not (text.startswith(first) and text.endswith(last) and at <= end):
         return False
     for literal in inner:
-        found = text.find(literal, at, end)
-        if found < 0:
+        place = text.find(literal, at, end)
+        if place < 0:
             return False
-        at = found + len(literal)
+        at = place + len(literal)
     return True

@@ -47,7 +47,11 @@ def read_reply(reply: bytes) -> SpamVerdict:
     rules = _RULE.findall(report.decode("utf-8", "replace"))[:_MOST_RULES]
     return SpamVerdict(
         score[1].lower() == b"true",
-        float(score[2]),
-        float(score[3]),
-        tuple(SpamRule(name, float(points)) for points, name in rules),
+        _number(score[2]),
+        _number(score[3]),
+        tuple(SpamRule(name, _number(points)) for points, name in rules),
     )
+
+
+def _number(text: str | bytes) -> float:
+    return float(text) + 0.0  # spamd writes -0.0

@@ -35,8 +35,8 @@ _LINK: Final = record(
 _DNS_RECORD: Final = record(
     purpose=text(
         about="`dkim` lets mail be signed. `cname` leads links of a tracking domain to the "
-        "service, and bounces of a sending domain; `mx` is another way for bounces. `dmarc` is a "
-        "policy that mailbox providers ask for"
+        "service, and bounces of a sending domain; `mx` is another way for bounces, and that of "
+        "mail to an inbound domain. `dmarc` is a policy that mailbox providers ask for"
     ),
     type=text(),
     name=text(),

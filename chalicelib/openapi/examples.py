@@ -37,6 +37,11 @@ _WEBHOOK: Final = {
     "target": "https://example.com/hooks/mail",
     "events": ["delivery", "bounce"],
 }
+_RELAY_WEBHOOK: Final = {
+    "name": "Replies",
+    "target": "https://example.com/hooks/replies",
+    "match": {"protocol": "SMTP", "domain": "in.example.com"},
+}
 _SEEDS: Final = {"threshold": 1000, "duration": 60, "reset": 24}
 _EVENT: Final = '{"type":"delivery","email_id":"1","recipient":"anna@example.org"}'
 
@@ -83,6 +88,7 @@ _BODIES: Final[dict[str, Any]] = {
         "recipients": _RECIPIENTS,
     },
     "PUT /api/v1/recipient-lists/{list_id}": {"recipients": _RECIPIENTS},
+    "POST /api/v1/recipient-validation/list/{list_id}": {"copy": {"id": "readers-valid"}},
     "POST /api/v1/sending-domains": {"domain": "news.example.com"},
     "PUT /api/v1/sending-domains/{domain}": {"tracking_domain": "click.example.com"},
     "POST /api/v1/sending-domains/{domain}/verify": {"dkim_verify": True, "cname_verify": True},
@@ -90,6 +96,14 @@ _BODIES: Final[dict[str, Any]] = {
     "PUT /api/v1/sending-domains/{domain}/dkim-keys/{key_id}": {"selector": "winter"},
     "POST /api/v1/tracking-domains": {"domain": "click.example.com", "secure": True},
     "PUT /api/v1/tracking-domains/{domain}": {"default": True},
+    "POST /api/v1/inbound-domains": {"domain": "reply.example.com"},
+    "PUT /api/v1/inbound-domains/{domain}/routes": {
+        "routes": [
+            {"pattern": "sales*", "action": "forward", "forward_to": "sales@example.org"},
+            {"pattern": "no-reply", "action": "drop"},
+            {"pattern": "*", "action": "webhook"},
+        ]
+    },
     "POST /api/v1/subaccounts": {
         "name": "Newsletter",
         "setup_api_key": True,
@@ -129,6 +143,8 @@ _BODIES: Final[dict[str, Any]] = {
     "POST /api/v1/webhooks": _WEBHOOK,
     "PUT /api/v1/webhooks/{webhook_id}": {"active": False},
     "POST /api/v1/webhooks/{webhook_id}/validate": {"message": {"msys": {}}},
+    "POST /api/v1/relay-webhooks": _RELAY_WEBHOOK,
+    "PUT /api/v1/relay-webhooks/{webhook_id}": {"name": "Answers"},
     "POST /api/v1/ingest/events": _EVENT,
     "POST /api/v1/inline-seeds/config": _SEEDS,
     "PUT /api/v1/inline-seeds/config": _SEEDS,

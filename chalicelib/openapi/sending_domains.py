@@ -34,7 +34,7 @@ from chalicelib.openapi.schema import (
 from chalicelib.sending_domains.dkim_request import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
 from chalicelib.sending_domains.further_keys.request import NewKey
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
-from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
+from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES, SES_STATUSES
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, VerifyRequest
 
 _PATH: Final = "/api/v1/sending-domains"
@@ -71,6 +71,10 @@ _DOMAIN_FIELDS: Final[dict[str, Json | Maybe]] = {
     "is_default_bounce_domain": flag(),
     "creation_time": moment(),
     "delegated": Maybe(flag()),
+    "ses": Maybe(
+        record(status=one_of(SES_STATUSES), error=Maybe(text()))
+        | {"description": "Its identity in Amazon SES, where mail leaves by it"}
+    ),
 }
 _DNS: Final = mapping(text()) | {
     "description": "The DNS records that were found, and the errors in them"
@@ -116,7 +120,9 @@ OPERATIONS: Final[Operations] = {
     ),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(
-        results(record(**_STATUS, dns=Maybe(_DNS))), body=of_model(VerifyRequest)
+        results(record(**_STATUS, dns=Maybe(_DNS))),
+        body=of_model(VerifyRequest),
+        refusals=(409,),
     ),
     f"GET {_KEYS}": Operation(results(array(record(**_KEY)), total_count=integer(0))),
     f"POST {_KEYS}": Operation(

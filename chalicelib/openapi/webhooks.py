@@ -31,15 +31,16 @@ from chalicelib.openapi.schema import (
 )
 from chalicelib.webhooks import custom_headers
 from chalicelib.webhooks.attempts import MOST_ATTEMPTS
+from chalicelib.webhooks.endpoint_request import LARGEST_DETAILS, LONGEST_NAME
 from chalicelib.webhooks.model import AUTH_TYPES
 from chalicelib.webhooks.posting import LONGEST_ACCEPTANCE, LONGEST_REFUSAL
-from chalicelib.webhooks.request import LARGEST_DETAILS, LONGEST_NAME, MOST_EXCEPTIONS
+from chalicelib.webhooks.request import MOST_EXCEPTIONS
 
 _PATH: Final = "/api/v1/webhooks"
 _ONE: Final = f"{_PATH}/{{webhook_id}}"
 
 _CREDENTIALS: Final = obj(username=text(), password=text())
-_DETAILS: Final = mapping() | {
+DETAILS: Final = mapping() | {
     "description": f"Sent to the token server as it is. At most {LARGEST_DETAILS} bytes as JSON"
 }
 _FIELDS: Final[dict[str, Json]] = {
@@ -51,7 +52,7 @@ _FIELDS: Final[dict[str, Json]] = {
     "active": flag(),
     "auth_type": one_of(AUTH_TYPES),
     "auth_credentials": _CREDENTIALS,
-    "auth_request_details": obj("url", url=text(), body=_DETAILS),
+    "auth_request_details": obj("url", url=text(), body=DETAILS),
     "auth_token": nullable(text()),
     "custom_headers": nullable(mapping(text())) | {"maxProperties": custom_headers.MOST},
     "exception_subaccounts": nullable(array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS)),
@@ -98,7 +99,7 @@ _RESULT: Final[dict[str, Json | Maybe]] = {
     "failure_code": nullable(text()),
     "latency": nullable(integer(0)),
 }
-_STATUS: Final[dict[str, Json | Maybe]] = {
+STATUS: Final[dict[str, Json | Maybe]] = {
     "webhook_id": text(),
     "batch_id": text(),
     "batch_size": integer(0),
@@ -117,8 +118,8 @@ _ATTEMPT: Final = record(
     ),
     reason=Maybe(text(about="Why there was no response")),
 )
-_BATCH_DETAILS: Final = record(
-    **_STATUS,
+BATCH_DETAILS: Final = record(
+    **STATUS,
     delivered=flag(),
     history=array(_ATTEMPT)
     | {
@@ -134,6 +135,13 @@ _BATCH_DETAILS: Final = record(
 )
 _SAMPLE: Final = mapping(mapping(mapping()))
 
+TEST_RESPONSE: Final = results(
+    record(
+        msg=text(),
+        response=record(status=integer(), headers=mapping(text()), body=text()),
+    )
+)
+
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(_ID_ONLY, body=obj("name", "target", "events", **_FIELDS)),
     f"GET {_PATH}": Operation(results(array(_WEBHOOK)), parameters=(shared_parameter("timezone"),)),
@@ -141,22 +149,17 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_ONE}": Operation(_ID_ONLY, body=obj(**_FIELDS, subaccount_id=_SOURCE)),
     f"DELETE {_ONE}": Operation(NO_CONTENT),
     f"POST {_ONE}/validate": Operation(
-        results(
-            record(
-                msg=text(),
-                response=record(status=integer(), headers=mapping(text()), body=text()),
-            )
-        ),
+        TEST_RESPONSE,
         body=either(array(ANY), obj(message=either(array(ANY), mapping()))),
         optional_body=True,
     ),
     f"GET {_ONE}/batch-status": Operation(
-        results(array(record(**_STATUS))),
+        results(array(record(**STATUS))),
         parameters=(
             query("limit", integer(1, 10_000) | {"default": 1000}, "Most batches to return"),
         ),
     ),
-    f"GET {_ONE}/batches/{{batch_id}}": Operation(results(_BATCH_DETAILS)),
+    f"GET {_ONE}/batches/{{batch_id}}": Operation(results(BATCH_DETAILS)),
     f"POST {_ONE}/signing-secret": Operation(results(record(signing_secret=text()))),
     f"DELETE {_ONE}/signing-secret": Operation(NO_CONTENT),
     f"POST {_ONE}/batches/{{batch_id}}/redeliver": Operation(

@@ -21,6 +21,7 @@ _LONG_LINE: Final = 200
 _MOST_MARKUP: Final = 256 * 1024
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 _MARK_CHARACTERS = re.compile("[\ue000\ue001]")
+_DAY_AND_ADDRESS = re.compile(r"[0-9].*@")
 _QUOTED = re.compile(r"\s*>")
 _SIGNATURE: Final = "--"
 
@@ -107,6 +108,22 @@ def _without_end(lines: list[str]) -> list[str]:
     """Return lines without what is quoted at their end, and without a signature (RFC 3676 4.3)."""
     if _SIGNATURE in lines:
         lines = lines[: lines.index(_SIGNATURE)]
-    while lines and (not lines[-1] or _QUOTED.match(lines[-1])):
-        lines.pop()
-    return lines
+    count = len(lines)
+    has_quotation = False
+    while count and (not lines[count - 1] or _QUOTED.match(lines[count - 1])):
+        count -= 1
+        has_quotation = has_quotation or bool(lines[count])
+    return (
+        lines[: count - _lines_of_introduction(lines[:count])] if has_quotation else lines[:count]
+    )
+
+
+def _lines_of_introduction(lines: list[str]) -> int:
+    """Return how many lines at the end say whose text on what day is quoted, in any language."""
+    if not lines or not lines[-1].endswith((":", "：")):
+        return 0
+    for count in (1, 2):
+        text = " ".join(lines[-count:])
+        if len(text) <= _LONG_LINE and all(lines[-count:]) and _DAY_AND_ADDRESS.search(text):
+            return count
+    return 0

@@ -13,7 +13,7 @@ from chalicelib.core.json_types import Json
 from chalicelib.core.settings import settings
 from chalicelib.core.spool import Octets, Spool, pieces_of
 from chalicelib.received_mail import attachment_urls, parsing, reply_text
-from chalicelib.received_mail.model import KEPT_MS, Attachment, ParsedMessage, ReceivedMessage
+from chalicelib.received_mail.model import Attachment, ParsedMessage, ReceivedMessage
 from chalicelib.relaying.json_writer import JsonWriter, is_utf8
 from chalicelib.webhooks.names import names
 
@@ -80,14 +80,13 @@ def _write_content(writer: JsonWriter, parsed: ParsedMessage, octets: Octets) ->
 
 def _attachment(message: ReceivedMessage, attachment: Attachment, octets: Octets) -> Json:
     """Return one attachment, with its data in base64 if it is small."""
+    expires_ms = attachment_urls.expiry_ms(message.received_ms)
     fields: Json = {
         "name": attachment.name,
         "type": attachment.type,
         "size": attachment.size,
         "content_id": attachment.content_id,
-        "url": attachment_urls.url_of(
-            message.id, attachment.number, message.received_ms + KEPT_MS
-        ),
+        "url": attachment_urls.url_of(message.id, attachment.number, expires_ms),
     }
     if attachment.size <= settings().relay_inline_bytes:
         content = b"".join(parsing.content_of(octets, attachment))

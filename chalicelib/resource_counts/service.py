@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.api_keys import store as api_keys
 from chalicelib.core.scope import Scope
+from chalicelib.inbound_domains import store as inbound_domains
 from chalicelib.recipient_lists.store import lists as recipient_lists
 from chalicelib.sending_domains import store as sending_domains
 from chalicelib.snippets import store as snippets
@@ -82,6 +83,7 @@ KINDS: Final[dict[str, ResourceKind]] = {
     "tracking_domains": ResourceKind(
         "tracking_domains/view", _listed_by(tracking_domains.in_scope)
     ),
+    "inbound_domains": ResourceKind("inbound_domains/manage", _listed_by(inbound_domains.in_scope)),
     "webhooks": ResourceKind("webhooks/view", _listed_by(webhooks.in_scope)),
     "suppressions": ResourceKind("suppression_lists/manage", _suppressed),
     "subaccounts": ResourceKind(

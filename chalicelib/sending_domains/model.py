@@ -18,6 +18,11 @@ BLOCKED: Final = "blocked"
 CHECK_STATUSES: Final = (VALID, INVALID, UNVERIFIED, PENDING)
 COMPLIANCE_STATUSES: Final = (VALID, BLOCKED)
 
+SES_VERIFIED: Final = "verified"
+SES_PENDING: Final = "pending"
+SES_FAILED: Final = "failed"
+SES_STATUSES: Final = (SES_VERIFIED, SES_PENDING, SES_FAILED)
+
 #: The statuses that DNS records decide
 DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")
 
@@ -56,13 +61,28 @@ class MailedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class SesStatus:
+    """The state of the domain's identity in Amazon SES: verified, pending or failed.
+
+    ``error`` says what is wrong. ``key`` is the fingerprint of the key that SES has, ``since``
+    when it got it (seconds).
+    """
+
+    status: str
+    error: str = ""
+    key: str = ""
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SendingDomain:
     """One domain. ``created`` is seconds; ``subaccount_id`` is ``None`` for the primary account.
 
     ``unverified_since`` is when the domain lost its verification, or was created (seconds; 0: it is
     verified). ``check_ms`` is when its next check is due (0: never). ``tokens`` are the last mailed
-    ones, by kind of mailbox. A default bounce domain stays the default while it takes no bounces;
-    it is not used meanwhile. ``revision`` and ``parents`` belong to the store.
+    ones, by kind of mailbox. ``ses`` is ``None`` until mail leaves by Amazon SES. A default bounce
+    domain stays the default while it takes no bounces; it is not used meanwhile. ``revision`` and
+    ``parents`` belong to the store.
     """
 
     domain: str
@@ -78,6 +98,7 @@ class SendingDomain:
     tokens: dict[str, MailedToken] = field(default_factory=dict, repr=False)
     unverified_since: float = 0.0
     check_ms: int = 0
+    ses: SesStatus | None = None
     revision: int = field(default=0, compare=False)
     parents: tuple[str, ...] = field(default=(), compare=False)
 

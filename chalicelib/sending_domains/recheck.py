@@ -1,5 +1,7 @@
 """Check the DNS records of sending domains again, and delete domains that stay unverified.
 
+Where mail leaves by Amazon SES, the identities of domains are checked and made here as well.
+
 A schedule calls :func:`reverify_due`; how often does not matter. A verified domain is checked once
 a day. When a record is missing, its status becomes invalid; a domain that no other check verifies
 can then no longer send. A domain that has not been verified for two weeks is deleted, unless an IP
@@ -20,13 +22,19 @@ from dataclasses import replace
 from chalicelib.core import due
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import WriteConflict
+from chalicelib.core.errors import ServiceError
 from chalicelib.core.references import Finder
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
 from chalicelib.sending_domains.schedule import is_grace_over, with_next_check
-from chalicelib.sending_domains.verification import check_dns
+from chalicelib.sending_domains.ses_identities import service as ses_identities
+from chalicelib.sending_domains.verification import (
+    begins_to_take_bounces,
+    check_dns,
+    check_no_inbound_domain,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +79,11 @@ def _reverify(domain: SendingDomain, now: float, finders: Sequence[Finder]) -> s
     checks = check_dns(domain, [name.removesuffix("_status") for name in statuses])
     _reverify_keys(domain)
     after = checks.apply_to(domain, domain, now)
+    if begins_to_take_bounces(domain, after) and _is_inbound_domain(domain):
+        after = checks.without_bounces().apply_to(domain, domain, now)
+    after = ses_identities.checked(after, now)
+    if after.ses != domain.ses:
+        after = with_next_check(after, now, answered=checks.answered)
     if is_grace_over(after, now) and _is_in_use(after, finders):
         after = with_next_check(replace(after, unverified_since=now), now)
     elif is_grace_over(after, now):
@@ -81,6 +94,14 @@ def _reverify(domain: SendingDomain, now: float, finders: Sequence[Finder]) -> s
     if was_verified == after.status.ownership_verified:
         return "kept" if was_verified else "unverified"
     return "lost" if was_verified else "regained"
+
+
+def _is_inbound_domain(domain: SendingDomain) -> bool:
+    try:
+        check_no_inbound_domain(domain)
+    except ServiceError:
+        return True
+    return False
 
 
 def _is_in_use(domain: SendingDomain, finders: Sequence[Finder]) -> bool:

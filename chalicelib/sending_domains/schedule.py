@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
+from chalicelib.sending_domains.ses_identities.schedule import next_look
 
 
 def with_next_check(domain: SendingDomain, now: float, *, answered: bool = True) -> SendingDomain:
     """Return the domain as it is at ``now``, with the time of its next check.
 
     ``answered`` is false when the DNS gave no answer. A verified domain is checked daily. An
-    unverified domain is checked hourly if it has DNS checks, and deleted after two weeks.
+    unverified domain is checked hourly if it has DNS checks, and deleted after two weeks. Where
+    mail leaves by Amazon SES, the identity there may be due earlier.
     """
     if domain.status.ownership_verified:
         due, since = _next_check(domain, now, answered), 0.0
@@ -21,6 +23,8 @@ def with_next_check(domain: SendingDomain, now: float, *, answered: bool = True)
         due = since + settings().domain_grace
         if _has_dns_checks(domain):
             due = min(due, now + settings().domain_recheck_soon)
+    if (look := next_look(domain, now)) is not None:
+        due = min(due or look, look)
     return replace(domain, unverified_since=since, check_ms=int(due * 1000))
 
 

@@ -14,6 +14,8 @@ Access patterns of ``config``:
   (``core.defaults``)
 - the domains whose DNS records are to be checked again → ``due#sending-domains`` / ``<ms>#<name>``
   (``core.due``)
+- the deleted domains whose SES identities are to be deleted → ``due#ses-identities`` /
+  ``<ms>#<name>`` (``core.due``)
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired, cast
 
-from chalicelib.core import audit, config_cache, defaults, due, dynamo
+from chalicelib.core import audit, clock, config_cache, defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
@@ -41,10 +43,13 @@ from chalicelib.sending_domains.model import (
     DomainStatus,
     MailedToken,
     SendingDomain,
+    SesStatus,
     shown_fields,
 )
+from chalicelib.sending_domains.ses_identities.schedule import is_wanted
 
 CONCERN = "sending-domains"
+DELETED_IDENTITIES = "ses-identities"
 BOUNCE = "bounce-domain"
 RESOURCE = "sending-domains"
 
@@ -81,6 +86,8 @@ class SendingDomainItem(OwnedKeys):
     unverified_since: float
     #: When its next check is due, 0 for never
     check_ms: int
+    #: The fields of ``SesStatus``; missing where mail never left by Amazon SES
+    ses: NotRequired[dict[str, Any] | None]
     revision: int
     #: The registered domains above it
     parents: list[str]
@@ -190,6 +197,8 @@ def delete(domain: SendingDomain, *also: Write) -> None:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
+    if domain.ses or is_wanted():
+        writes.append(due.addition(Due(DELETED_IDENTITIES, clock.now_ms(), domain.domain)))
     dynamo.transact([*writes, *_line(domain, None)])
     config_cache.forget(key_of(domain.domain))
     _forget_due(domain)
@@ -318,6 +327,7 @@ def from_item(item: SendingDomainItem) -> SendingDomain:
             "status": DomainStatus(**item["status"]),
             "dkim": DkimKey(**item["dkim"]) if item["dkim"] else None,
             "tokens": {name: MailedToken(**token) for name, token in item["tokens"].items()},
+            "ses": SesStatus(**ses) if (ses := item.get("ses")) else None,
             "parents": tuple(item["parents"]),
         }
     )

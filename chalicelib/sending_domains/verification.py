@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from chalicelib.core import clock, dns
+from chalicelib.core import clock, dns, references
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import Forbidden, bad_format, missing_field
 from chalicelib.core.scope import Scope
@@ -29,6 +29,8 @@ from chalicelib.sending_domains.request import VerifyRequest
 from chalicelib.sending_domains.schedule import with_next_check
 from chalicelib.sending_domains.spf import sender_addresses
 
+#: The checks that make a domain a bounce domain
+BOUNCE_CHECKS = ("cname", "mx")
 _RESERVED_LOCAL_PARTS = ("postmaster", "abuse")
 
 
@@ -48,6 +50,11 @@ class DnsChecks:
         """Tell whether the DNS answered every check."""
         return all(outcome.answered for outcome in self.outcomes.values())
 
+    def without_bounces(self) -> DnsChecks:
+        """Return the checks that do not make the domain a bounce domain."""
+        others = {n: each for n, each in self.outcomes.items() if n not in BOUNCE_CHECKS}
+        return replace(self, outcomes=others)
+
     def apply_to(self, domain: SendingDomain, checked: SendingDomain, now: float) -> SendingDomain:
         """Return ``domain`` with the new statuses; ``checked`` is the domain as it was checked."""
         statuses = {
@@ -63,9 +70,14 @@ class DnsChecks:
 
 
 def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain, DnsChecks]:
-    """Make the requested checks; return the domain after them, and the outcomes from the DNS."""
+    """Make the requested checks; return the domain after them, and the outcomes from the DNS.
+
+    Raises 409 with code 1602 if they would make a bounce domain of an inbound domain.
+    """
     domain = get_owned(scope, name)
     _check_availability(domain, body)
+    if body.cname_verify or body.mx_verify:
+        check_no_inbound_domain(domain)
     local_part = _nominated_local_part(domain, body) if NOMINATED in body.kinds_to_mail else ""
     for kind in KINDS:
         if (token := body.token(kind)) is not None:
@@ -75,9 +87,25 @@ def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain,
     names = [n for n in ("dkim", "cname", "mx") if getattr(body, f"{n}_verify")]
     checks = check_dns(domain, names)
     if names:
-        now = clock.now()
-        store.change(domain.domain, lambda before: checks.apply_to(before, domain, now))
+        store.change(domain.domain, lambda before: _checked(before, domain, checks))
     return get_owned(scope, name), checks
+
+
+def begins_to_take_bounces(before: SendingDomain, after: SendingDomain) -> bool:
+    """Tell whether a change makes a bounce domain of a sending domain."""
+    return after.takes_bounces and not before.takes_bounces
+
+
+def check_no_inbound_domain(domain: SendingDomain) -> None:
+    """Raise 409 with code 1602 if the account has an inbound domain of this name."""
+    references.check_unused(references.BOUNCE_DOMAIN, domain.account_id, domain.domain)
+
+
+def _checked(before: SendingDomain, domain: SendingDomain, checks: DnsChecks) -> SendingDomain:
+    after = checks.apply_to(before, domain, clock.now())
+    if begins_to_take_bounces(before, after):
+        check_no_inbound_domain(before)
+    return after
 
 
 def check_dns(domain: SendingDomain, names: list[str]) -> DnsChecks:

@@ -9,7 +9,8 @@ from chalicelib.core import clock
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains.dns_checks import Outcome
 from chalicelib.sending_domains.further_keys.model import FurtherKey
-from chalicelib.sending_domains.model import DomainStatus, SendingDomain, shown_key
+from chalicelib.sending_domains.model import SES_PENDING, DomainStatus, SendingDomain, shown_key
+from chalicelib.sending_domains.ses_identities.schedule import is_wanted
 
 
 def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
@@ -30,6 +31,18 @@ def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
     view["creation_time"] = clock.iso_offset(domain.created)
     if domain.delegated:
         view["delegated"] = True
+    if domain.belongs_to(reader) and is_wanted():
+        view["ses"] = _ses_view(domain)
+    return view
+
+
+def _ses_view(domain: SendingDomain) -> dict[str, Any]:
+    """Return the state of the domain's identity in Amazon SES, which is made within a minute."""
+    if domain.ses is None:
+        return {"status": SES_PENDING}
+    view = {"status": domain.ses.status}
+    if domain.ses.error:
+        view["error"] = domain.ses.error
     return view
 
 

@@ -165,13 +165,12 @@ class _Evaluation:
 
     def _validated_names(self) -> list[str]:
         """Return the names of the address that lead back to it (RFC 7208 5.5); errors give none."""
+        try:
+            names = self.lookups.host_names(str(self.ip))
+        except LookupFailed:
+            return []
+        self._count_void(names)
         if self.names is None:
-            self.names = []
-            try:
-                names = self.lookups.host_names(str(self.ip))
-            except LookupFailed:
-                return self.names
-            self._count_void(names)
             self.names = [name for name in names[:_MOST_NAMES] if self._leads_back(name)]
         return self.names
 

@@ -144,9 +144,7 @@ class BatchPoster:
             is_over = not _queue_again(task, result)
         self._record(task, result, body if isinstance(body, bytes) else None, is_over=is_over)
 
-    def _record(
-        self, task: Task, result: PostResult, body: bytes | None, *, is_over: bool
-    ) -> None:
+    def _record(self, task: Task, result: PostResult, body: bytes | None, *, is_over: bool) -> None:
         """Record an attempt, and the bytes that were posted unless they are on record."""
         head, record = task.head, self._batches.get(task.head.batch_id)
         batch = _after_attempt(head, record, result)

@@ -54,8 +54,8 @@ class RelayBatches(BatchKind):
         )
 
     def retention(self) -> int:
-        """Return ten days, by default."""
-        return settings().relay_webhook_retention
+        """Return ten days, by default, as of the message that a batch is made of."""
+        return settings().received_mail_retention
 
     def endpoint_key(self, account_id: int, endpoint_id: str) -> Key:
         """Return the key of a relay webhook."""

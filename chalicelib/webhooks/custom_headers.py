@@ -39,8 +39,11 @@ _RESERVED = frozenset(
 )
 
 
-def fault(headers: Any) -> str:
-    """Return what is wrong with a value of ``custom_headers``, empty if nothing is."""
+def fault(headers: Any, bytes_below: int = MOST_BYTES) -> str:
+    """Return what is wrong with a value of ``custom_headers``, empty if nothing is.
+
+    Names and values must have fewer than ``bytes_below`` bytes in all.
+    """
     if not isinstance(headers, Mapping):
         return "custom_headers must be an object"
     if not all(isinstance(value, str) for value in headers.values()):
@@ -48,8 +51,8 @@ def fault(headers: Any) -> str:
     if len(headers) > MOST:
         return f"custom_headers must have at most {MOST} entries"
     size = sum(len(name.encode()) + len(value.encode()) for name, value in headers.items())
-    if size >= MOST_BYTES:
-        return f"custom_headers must be less than {MOST_BYTES} bytes in all"
+    if size >= bytes_below:
+        return f"custom_headers must be less than {bytes_below} bytes in all"
     if len({name.lower() for name in headers}) < len(headers):
         return "custom_headers: a name is given twice"
     return next(filter(None, map(_fault_of, headers, headers.values())), "")

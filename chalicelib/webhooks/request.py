@@ -5,31 +5,23 @@ The refusal names every faulty field (``core.params``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from chalicelib.core import web_address
 from chalicelib.core.errors import bad_request
-from chalicelib.core.fields import without_nulls
-from chalicelib.core.params import Params
 from chalicelib.core.query import Query
 from chalicelib.core.scope import PRIMARY
-from chalicelib.core.settings import settings
 from chalicelib.core.time_zones import time_zone
 from chalicelib.events.documentation import type_of
-from chalicelib.webhooks import custom_headers, payload
+from chalicelib.webhooks import payload
 from chalicelib.webhooks.credentials import Credentials
-from chalicelib.webhooks.custom_headers import AUTHORIZATION
-from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webhook
+from chalicelib.webhooks.endpoint_request import LONGEST_TEXT, EndpointReader
+from chalicelib.webhooks.model import ALL, Webhook
 
-LONGEST_NAME: Final = 1024
 MOST_EXCEPTIONS: Final = 10
-#: Most bytes of ``auth_request_details.body`` as JSON
-LARGEST_DETAILS: Final = 10_000
 _MOST_EVENTS = 100
-_LONGEST_TEXT = 2048
 _LARGEST = 2**31 - 1
 
 #: Tells whether a webhook may get the events of a source
@@ -86,26 +78,15 @@ def read_time_zone(query: Query) -> tzinfo:
     return zone
 
 
-class _Reader:
-    """Reads the fields of one body.
-
-    Null removes custom headers, exceptions and the token; for other fields it counts as absent.
-    """
-
-    def __init__(self, body: Any, *, new: bool) -> None:
-        self.params = Params(body)
-        self._body: Mapping[str, Any] = body
-        self._new = new
+class _Reader(EndpointReader):
+    """Reads the fields of one body; null also removes exceptions."""
 
     def fields(self, webhook: Webhook) -> Webhook:
         """Read the fields that are not secret."""
-        params, new = self.params, self._new
         changes = {
-            "name": params.text("name", most=LONGEST_NAME, required=new),
-            "target": self._url(params, "target", required=new),
+            **self.endpoint_fields(name_required=self.new),
             "events": self._events(),
-            "active": params.flag("active"),
-            "auth_type": params.choice("auth_type", AUTH_TYPES),
+            "active": self.params.flag("active"),
             "exceptions": self._exceptions(webhook),
         }
         present = {name: value for name, value in changes.items() if value is not None}
@@ -113,7 +94,7 @@ class _Reader:
 
     def source(self, webhook: Webhook, may_be: MayBeSource) -> Webhook:
         """Read ``subaccount_id``, the source of the events."""
-        value = self._body.get("subaccount_id")
+        value = self.body.get("subaccount_id")
         if value is None or value == webhook.source:
             return webhook
         if not _is_integer(value) or value < ALL or not may_be(webhook, value):
@@ -126,105 +107,28 @@ class _Reader:
 
     def authentication(self, draft: Draft) -> Draft:
         """Read the secret fields."""
-        webhook, before = draft.webhook, draft.credentials
-        secrets = replace(
-            before,
-            auth_token=self._auth_token(before.auth_token),
-            headers=self._headers(webhook.auth_type, before.headers),
-        )
-        readers = {NONE: self._no_credentials, BASIC: self._basic, OAUTH2: self._oauth2}
-        return Draft(webhook, readers[webhook.auth_type](secrets))
-
-    def _url(self, params: Params, name: str, *, required: bool, any_port: bool = False) -> Any:
-        url = params.text(name, most=web_address.LONGEST, required=required)
-        if url is not None and (fault := _target_fault(url, any_port=any_port)):
-            params.refuse(name, f"{name} {fault}", url)
-        return url
+        webhook = draft.webhook
+        return Draft(webhook, self.credentials(webhook.auth_type, draft.credentials))
 
     def _events(self) -> tuple[str, ...] | None:
-        names = self.params.texts("events", most=_MOST_EVENTS, required=self._new)
+        names = self.params.texts("events", most=_MOST_EVENTS, required=self.new)
         if names is None:
             return None
-        if not names and not self._new:
+        if not names and not self.new:
             self.params.refuse("events", "events must not be empty", names)
         if unknown := [name for name in names if type_of(name) is None]:
-            text = ", ".join(unknown)[:_LONGEST_TEXT]
+            text = ", ".join(unknown)[:LONGEST_TEXT]
             self.params.refuse("events", f"events: unknown event types: {text}", unknown)
         return tuple(dict.fromkeys(names))
 
     def _exceptions(self, webhook: Webhook) -> tuple[int, ...] | None:
-        value = self._body.get("exception_subaccounts")
+        value = self.body.get("exception_subaccounts")
         if value is None:
             return () if self.params.is_null("exception_subaccounts") else None
-        if fault := _exceptions_fault(value, webhook, new=self._new):
+        if fault := _exceptions_fault(value, webhook, new=self.new):
             self.params.refuse("exception_subaccounts", f"exception_subaccounts {fault}", value)
             return None
         return tuple(value)
-
-    def _headers(self, auth_type: str, before: Mapping[str, str]) -> Mapping[str, str]:
-        headers = without_nulls(self._body.get("custom_headers"))
-        if headers is None:
-            headers = {} if self.params.is_null("custom_headers") else before
-        elif fault := custom_headers.fault(headers):
-            self.params.refuse("custom_headers", fault, headers)
-            return before
-        if auth_type != NONE and AUTHORIZATION in (name.lower() for name in headers):
-            text = f"custom_headers: Authorization is set by auth_type {auth_type}"
-            self.params.refuse("custom_headers", text, list(headers))
-        return dict(headers)
-
-    def _no_credentials(self, secrets: Credentials) -> Credentials:
-        return replace(secrets, username="", password="", token_url="", token_body={})
-
-    def _basic(self, secrets: Credentials) -> Credentials:
-        secrets = replace(secrets, token_url="", token_body={})
-        if self._body.get("auth_credentials") is None:
-            if not secrets.username:
-                text = "auth_credentials is required for auth_type basic"
-                self.params.refuse("auth_credentials", text, None)
-            return secrets
-        inner = self.params.inner("auth_credentials")
-        username = inner.text("username", most=_LONGEST_TEXT, required=True) or ""
-        if ":" in username:  # RFC 7617 2: it would end there
-            inner.refuse("username", "username must not contain a colon", username)
-        password = inner.text("password", most=_LONGEST_TEXT, blank=True) or ""
-        return replace(secrets, username=username, password=password)
-
-    def _oauth2(self, secrets: Credentials) -> Credentials:
-        secrets = replace(secrets, username="", password="")
-        if self._body.get("auth_request_details") is None:
-            if not secrets.token_url:
-                text = "auth_request_details is required for auth_type oauth2"
-                self.params.refuse("auth_request_details", text, None)
-            return secrets
-        inner = self.params.inner("auth_request_details")
-        url = self._url(inner, "url", required=True, any_port=True)
-        content = self._body["auth_request_details"].get("body") if url else {}
-        if not isinstance(content, Mapping):
-            inner.refuse("body", "auth_request_details.body must be an object", content)
-            content = {}
-        if len(payload.message(content)) > LARGEST_DETAILS:
-            text = f"auth_request_details.body must be at most {LARGEST_DETAILS} bytes of JSON"
-            inner.refuse("body", text, None)
-        return replace(secrets, token_url=url or "", token_body=dict(content))
-
-    def _auth_token(self, before: str) -> str:
-        text = self.params.text("auth_token", most=_LONGEST_TEXT, blank=True)
-        if text and not (text.isascii() and text.isprintable()):
-            self.params.refuse("auth_token", "auth_token must be printable ASCII", text)
-        return before if text is None else text
-
-
-def _target_fault(url: str, *, any_port: bool) -> str:
-    """Return what is wrong with a target, empty if nothing is (spec 2.10). Looks nothing up."""
-    try:
-        address = web_address.read(url)
-    except web_address.BadUrl as error:
-        return f"is not a valid URL: {error}"
-    if any_port or settings().webhook_any_port:
-        return ""
-    usual = web_address.PORTS[address.scheme]
-    return "" if address.port == usual else "must use port 80 (http) or 443 (https)"
 
 
 def _exceptions_fault(value: Any, webhook: Webhook, *, new: bool) -> str:

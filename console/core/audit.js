@@ -25,6 +25,11 @@ const RESOURCES = {
   snippets: ["snippet", "Snippets", (id) => ["templates", "snippets", id]],
   "ab-test": ["A/B test", "A/B tests", (id) => ["templates", "ab-tests", id]],
   "recipient-lists": ["recipient list", "Recipient lists", (id) => ["audience", "lists", id]],
+  "recipient-validation": [
+    "recipient list",
+    "Recipient validation",
+    (id) => ["audience", "lists", id],
+  ],
   "suppression-list": [
     "suppression",
     "Suppression list",
@@ -32,6 +37,9 @@ const RESOURCES = {
   ],
   "sending-domains": ["sending domain", "Sending domains", (id) => ["domains", "sending", id]],
   "tracking-domains": ["tracking domain", "Tracking domains", (id) => ["domains", "tracking", id]],
+  "inbound-domains": ["inbound domain", "Inbound domains", (id) => ["domains", "inbound", id]],
+  "inbound-messages": ["received message", "Received mail", (id) => ["received", id]],
+  "relay-webhooks": ["relay webhook", "Relay webhooks", (id) => ["webhooks", "relay", id]],
   webhooks: ["webhook", "Webhooks", (id) => ["webhooks", id]],
   transmissions: ["transmission", "Transmissions", (id) => ["send", id]],
   subaccounts: ["subaccount", "Subaccounts", () => ["settings", "subaccounts"]],
@@ -51,7 +59,7 @@ const RESOURCES = {
 /** What the log has in place of secrets and of what erasing a user must erase. */
 const HIDDEN = "(hidden)";
 /** Resources whose ids say nothing to people: the line's changed fields may have a name. */
-const OPAQUE = ["users", "api-keys", "webhooks", "subaccounts"];
+const OPAQUE = ["users", "api-keys", "webhooks", "relay-webhooks", "subaccounts"];
 
 /** `[resource, name]`, by name. */
 export const RESOURCE_NAMES = Object.entries(RESOURCES)
@@ -112,6 +120,8 @@ const DEEDS = [
   [/^POST .*\/dkim-keys$/, "added a DKIM key to $", "add a DKIM key to $"],
   [/^PUT .*\/dkim-keys\//, "changed a DKIM key of $", "change a DKIM key of $"],
   [/^DELETE .*\/dkim-keys\//, "deleted a DKIM key of $", "delete a DKIM key of $"],
+  [/^PUT .*\/routes$/, "changed the routes of $", "change the routes of $"],
+  [/^POST .*\/recipient-validation\//, "validated $", "validate $"],
   [/^PUT .*\/suppression-list/, "suppressed $", "suppress $"],
   [/^DELETE .*\/suppression-list/, "removed $ from the suppression list", "remove $"],
   [/^POST .*\/rtbf-request$/, "asked to erase $", "ask to erase $"],

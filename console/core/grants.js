@@ -36,23 +36,23 @@ const PRESETS = [
   {
     id: "recipients",
     label: "Recipients",
-    about: "Recipient lists, and who gets no mail.",
+    about: "Recipient lists, who gets no mail, and whether mail would arrive.",
     needs: ["suppression_lists/manage"],
-    adds: ["recipient_lists/manage"],
+    adds: ["recipient_lists/manage", "recipient-validation/manage"],
   },
   {
     id: "domains",
     label: "Domains",
-    about: "Sending and tracking domains.",
+    about: "Sending, tracking and inbound domains.",
     needs: ["sending_domains/manage", "tracking_domains/manage"],
-    adds: ["tracking_domains/view"],
+    adds: ["tracking_domains/view", "inbound_domains/manage"],
   },
   {
     id: "webhooks",
     label: "Webhooks",
     about: "Where events are posted to.",
     needs: ["webhooks/modify", "webhooks/view"],
-    adds: [],
+    adds: ["relay_webhooks/modify", "relay_webhooks/view"],
   },
 ];
 const EVERYTHING = {

@@ -6,6 +6,41 @@ import { subaccountName } from "./service.js";
 export const WEBHOOKS = "api/v1/webhooks";
 export const webhookPath = (id) => `${WEBHOOKS}/${encodeURIComponent(id)}`;
 
+/** What differs between webhooks and relay webhooks; `home` begins the addresses of their pages. */
+export const KINDS = {
+  events: {
+    path: WEBHOOKS,
+    home: ["webhooks"],
+    resource: "webhooks",
+    view: "webhooks/view",
+    modify: "webhooks/modify",
+    name: "webhook",
+    tab: "Events",
+    about: "Every event, posted to a URL of yours as it happens.",
+    unit: "event",
+    batches: "Batches of the last day",
+    none: "No batch in the last day",
+    noneYet:
+      "A new webhook starts a minute after it was made, and a batch follows each group of events.",
+    loss: "It gets no more events. Batches that are queued are still posted.",
+  },
+  relay: {
+    path: "api/v1/relay-webhooks",
+    home: ["webhooks", "relay"],
+    resource: "relay-webhooks",
+    view: "relay_webhooks/view",
+    modify: "relay_webhooks/modify",
+    name: "relay webhook",
+    tab: "Received mail",
+    about: "Every message to an inbound domain, posted to a URL of yours as it comes in.",
+    unit: "message",
+    batches: "Messages of the last ten days",
+    none: "No message in the last ten days",
+    noneYet: "A message that comes in is posted at once, in a post of its own.",
+    loss: "Mail to its domain is stored from now on. Messages that are queued are still posted.",
+  },
+};
+
 export const AUTH = [
   ["none", "None"],
   ["basic", "User name and password"],
@@ -49,22 +84,37 @@ export const idsOf = (text) =>
 /** How many bytes the API counts of custom headers. */
 export const sizeOf = (headers) => new TextEncoder().encode(headers.flat().join("")).length;
 
+/** What the bodies of both kinds of webhooks have; throws FieldError. */
+function endpointOf(fields, webhook) {
+  const headers = headersOf(fields.custom_headers);
+  return {
+    ...(fields.name ? { name: fields.name } : {}),
+    target: fields.target,
+    auth_type: fields.auth_type,
+    ...(fields.auth_type === "oauth2"
+      ? { auth_request_details: { url: fields.url, body: parsed(fields.body) } }
+      : {}),
+    ...(webhook || Object.keys(headers).length ? { custom_headers: headers } : {}),
+    ...(webhook?.auth_token || fields.auth_token ? { auth_token: fields.auth_token } : {}),
+  };
+}
+
+/** The body of POST or PUT of a relay webhook; throws FieldError. */
+export const relayBodyOf = (fields, webhook) => ({
+  ...endpointOf(fields, webhook),
+  match: { protocol: "SMTP", domain: fields.domain },
+});
+
 /** The body of POST or PUT; throws FieldError. */
 export function bodyOf(fields, webhook) {
+  /** @type {Record<string, any>} */
   const body = {
-    name: fields.name,
-    target: fields.target,
+    ...endpointOf(fields, webhook),
     events: [...fields.events],
     active: fields.active,
-    auth_type: fields.auth_type,
   };
   if (fields.auth_type === "basic")
     body.auth_credentials = { username: fields.username, password: fields.password };
-  if (fields.auth_type === "oauth2")
-    body.auth_request_details = { url: fields.url, body: parsed(fields.body) };
-  const headers = headersOf(fields.custom_headers);
-  if (webhook || Object.keys(headers).length) body.custom_headers = headers;
-  if (webhook?.auth_token || fields.auth_token) body.auth_token = fields.auth_token;
   const source = Number(fields.subaccount_id);
   if (webhook && source !== webhook.subaccount_id) body.subaccount_id = source;
   const exceptions = idsOf(fields.exception_subaccounts);

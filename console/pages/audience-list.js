@@ -5,7 +5,8 @@ import { save, toCsv } from "../core/files.js";
 import { number, plural } from "../core/format.js";
 import { FIELDS, toRow } from "../core/recipients.js";
 import { useResource } from "../core/resource.js";
-import { go, route } from "../core/router.js";
+import { go, href, route } from "../core/router.js";
+import { may } from "../core/service.js";
 import { Badge, Button, Copyable, IconButton } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
@@ -107,6 +108,18 @@ function Actions({ recipients, setForm, id, destroy, results }) {
       >
         Save as CSV
       <//>
+      ${
+        may("recipient-validation/manage") &&
+        html`
+          <${Button}
+            kind="small"
+            icon="circle-check"
+            href=${href(["audience", "validation"], { list: id })}
+          >
+            Validate
+          <//>
+        `
+      }
       <${Button} kind="small" icon="pencil" onClick=${() => setForm("fields")}>
         Change name
       <//>

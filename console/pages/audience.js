@@ -1,4 +1,4 @@
-// Audience: the recipient lists, and the addresses that get no mail.
+// Audience: the recipient lists, the addresses that get no mail, and whether mail would arrive.
 import { html, useState } from "../vendor/preact.js";
 import { go, route } from "../core/router.js";
 import { may, who } from "../core/service.js";
@@ -10,10 +10,12 @@ import { ListView } from "./audience-list.js";
 import { Lists } from "./audience-lists.js";
 import { RecipientView } from "./audience-recipient.js";
 import { Suppressions } from "./audience-suppressions.js";
+import { Validation } from "./audience-validation.js";
 
 const TABS = [
   ["lists", "Recipient lists", Lists, ListView, "recipient_lists/manage"],
   ["suppressions", "Suppression list", Suppressions, RecipientView, "suppression_lists/manage"],
+  ["validation", "Validation", Validation, null, "recipient-validation/manage"],
 ];
 
 export default function Audience() {
@@ -29,12 +31,12 @@ export default function Audience() {
       <div class="page">
         <${PageHead} title="Audience" />
         <${Empty} icon="key" title="${who()} may not see the audience">
-          It takes the grant for recipient lists or for suppression lists.
+          It takes the grant for recipient lists, suppression lists or recipient validation.
         <//>
       </div>
     `;
   }
-  const selected = path[1] === current ? path[2] : undefined;
+  const selected = Detail && path[1] === current ? path[2] : undefined;
   const changed = () => setVersion((former) => former + 1);
   return html`
     <div class="page full">

@@ -17,12 +17,12 @@ export function AddDomain({ kind, onClose }) {
   const [shared, setShared] = useState(false);
   const [tracking, setTracking] = useState("");
   const [key, setKey] = useState(NEW_KEY);
-  const { path, name } = KINDS[kind];
+  const { path, name, example } = KINDS[kind];
   const sending = sendingBody(key, tracking, shared);
   const save = async () => {
     const { results } = await post(path, {
       domain: domain.trim(),
-      ...(kind === "sending" ? sending() : { secure }),
+      ...(kind === "sending" ? sending() : kind === "tracking" ? { secure } : {}),
     });
     go(["domains", kind, results.domain]);
   };
@@ -36,23 +36,27 @@ export function AddDomain({ kind, onClose }) {
     >
       <${TextField}
         label="Domain"
-        placeholder=${kind === "sending" ? "mail.example.com" : "click.example.com"}
+        placeholder=${example}
+        hint=${kind === "inbound" ? "One without mailboxes: all its mail comes in here." : undefined}
         value=${domain}
         onInput=${setDomain}
         spellcheck="false"
         autocapitalize="none"
       />
       ${
-        kind === "tracking"
-          ? html`
-            <${CheckField}
-              label="Links begin with https"
-              hint="A server with a certificate for this domain must stand before the service."
-              checked=${secure}
-              onChange=${setSecure}
-            />
-          `
-          : html`
+        kind === "tracking" &&
+        html`
+          <${CheckField}
+            label="Links begin with https"
+            hint="A server with a certificate for this domain must stand before the service."
+            checked=${secure}
+            onChange=${setSecure}
+          />
+        `
+      }
+      ${
+        kind === "sending" &&
+        html`
             <${TrackingDomain} value=${tracking} onChange=${setTracking} />
             <${CheckField}
               label="Subaccounts may send from it"

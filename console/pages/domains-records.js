@@ -17,6 +17,7 @@ const TITLES = {
   mx: "Bounces, by MX",
   dmarc: "Policy (DMARC)",
   links: "Links",
+  inbound: "Mail that comes in",
 };
 const ABOUT = {
   dkim: "Receivers find the key here that proves that the mail is yours.",
@@ -26,6 +27,9 @@ const ABOUT = {
     "Large mailbox providers ask senders of bulk mail for a policy. p=none only asks for " +
     "reports; tighten it once these look right.",
   links: "Tracked links and pixels of your mail lead through this domain.",
+  inbound:
+    "Leads mail to this domain here. It must have no other MX record: part of the mail would go " +
+    "there.",
 };
 
 /** A CNAME stands alone: at a domain that has other records, it would break those. */
@@ -130,6 +134,31 @@ export function Spf({ status, problem }) {
         </p>
         <p><${Copyable} text="v=spf1 ip4:192.0.2.25 include:mail.example.net ~all" /></p>
         ${problem && html`<${Notice} tone="warn" icon="alert-triangle">${problem}<//>`}
+      </div>
+    <//>
+  `;
+}
+
+const SES = {
+  verified: ["Verified", "good", "circle-check"],
+  pending: ["Waiting for Amazon SES", "warn", "clock"],
+  failed: ["Not verified", "bad", "circle-x"],
+};
+
+/** The domain's identity in Amazon SES, which verifies it by the record of the DKIM key. */
+export function Ses({ ses }) {
+  const [text, tone, icon] = SES[ses.status] ?? SES.pending;
+  return html`
+    <${Card}
+      title="Amazon SES"
+      actions=${html`<${Badge} tone=${tone} icon=${icon}>${text}<//>`}
+    >
+      <div class="stack">
+        <p class="soft">
+          Mail leaves by Amazon SES, which takes it from verified domains only. It looks for the
+          DKIM record above; no other record is needed.
+        </p>
+        ${ses.error && html`<${Notice} tone="warn" icon="alert-triangle">${ses.error}<//>`}
       </div>
     <//>
   `;

@@ -14,7 +14,8 @@ import { PageHead } from "../parts/page.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { KINDS, readiness } from "./domains.js";
 import { Keys } from "./domains-keys.js";
-import { publish, Record, Spf } from "./domains-records.js";
+import { publish, Record, Ses, Spf } from "./domains-records.js";
+import { Routes } from "./domains-routes.js";
 import { Mailboxes, SendingSettings, TrackingSettings } from "./domains-settings.js";
 
 const PARTS = {
@@ -27,6 +28,15 @@ const PARTS = {
     ["records", "Records"],
     ["settings", "Settings"],
   ],
+  inbound: [
+    ["records", "Records"],
+    ["routes", "Routes"],
+  ],
+};
+const LOSS = {
+  sending: "Nothing can be sent from it any more, and its keys are destroyed.",
+  tracking: "New mail uses another domain for its links. Links that were sent stop working.",
+  inbound: "Mail to it is refused from then on. Messages that came in stay.",
 };
 
 export function DomainView({ kind, name }) {
@@ -106,9 +116,11 @@ function Part({ part, kind, name, records, problems, check, own }) {
           : own.domain &&
             (part === "keys"
               ? html`<${Keys} ...${own} />`
-              : kind === "sending"
-                ? html`<${SendingSettings} ...${own} />`
-                : html`<${TrackingSettings} ...${own} />`)
+              : part === "routes"
+                ? html`<${Routes} ...${own} />`
+                : kind === "sending"
+                  ? html`<${SendingSettings} ...${own} />`
+                  : html`<${TrackingSettings} ...${own} />`)
       }
     <//>
   `;
@@ -118,7 +130,7 @@ function Readiness({ domain, kind }) {
   return html`
     <${Loaded} resource=${domain}>
       ${({ results }) => {
-        const [text, tone, icon] = readiness(kind, results.status);
+        const [text, tone, icon] = readiness(kind, results);
         return html`
           <div class="row wraps">
             <${Badge} tone=${tone} icon=${icon}>${text}<//>
@@ -160,10 +172,7 @@ function deleteAction(name, kind, path) {
     if (
       !(await confirm({
         title: `Delete ${name}?`,
-        text:
-          kind === "sending"
-            ? "Nothing can be sent from it any more, and its keys are destroyed."
-            : "New mail uses another domain for its links. Links that were sent stop working.",
+        text: LOSS[kind],
         typed: name,
       }))
     )
@@ -190,11 +199,12 @@ function checkAction({ verify, records, setBusy, reload, path, setProblems, kind
             .map(([key, text]) => [key.replace("_error", ""), text]),
         ),
       );
+      // An inbound domain is returned as a whole, the others with their statuses only
+      const state = kind === "inbound" ? results : { status: results };
+      const ready = readiness(kind, state)[0] === "Ready";
       toast(
-        readiness(kind, results)[0] === "Ready"
-          ? "The domain is ready"
-          : "Checked: not everything is there yet",
-        readiness(kind, results)[0] === "Ready" ? "good" : "bad",
+        ready ? "The domain is ready" : "Checked: not everything is there yet",
+        ready ? "good" : "bad",
       );
     });
     await reload();
@@ -202,6 +212,9 @@ function checkAction({ verify, records, setBusy, reload, path, setProblems, kind
   };
   return check;
 }
+
+/** What a record is for, where its kind of domain says more than its purpose. */
+const PURPOSES = { tracking: "links", inbound: "inbound" };
 
 function Records({ kind, name, path, domain, records, problems, isLocal, manages, check, reload }) {
   const onPublish =
@@ -218,9 +231,9 @@ function Records({ kind, name, path, domain, records, problems, isLocal, manages
             (record) => html`
               <${Record}
                 key=${record.purpose}
-                purpose=${kind === "tracking" ? "links" : record.purpose}
+                purpose=${PURPOSES[kind] ?? record.purpose}
                 record=${record}
-                problem=${problems[record.purpose]}
+                problem=${domain?.mx_error || problems[record.purpose]}
                 onPublish=${onPublish}
               />
             `,
@@ -229,6 +242,7 @@ function Records({ kind, name, path, domain, records, problems, isLocal, manages
             kind === "sending" &&
             domain &&
             html`
+              ${domain.ses && html`<${Ses} ses=${domain.ses} />`}
               <${Spf} status=${domain.status.spf_status} problem=${problems.spf} />
               ${
                 manages &&

@@ -3,7 +3,8 @@
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../core/api.js";
 import { setQuery } from "../core/router.js";
-import { Button } from "../parts/controls.js";
+import { Button, TextField } from "../parts/controls.js";
+import { Dialog } from "../parts/dialog.js";
 import { attempt, toast } from "../parts/feedback.js";
 
 const ACTIONS = [
@@ -46,6 +47,7 @@ const DONE = {
   complain: "Complaint mailed",
   bounce: "Bounce mailed",
   reply: "Reply mailed",
+  answer: "Reply mailed",
 };
 
 /**
@@ -74,9 +76,11 @@ export function useRecipient(message) {
 
 export function Recipient({ message }) {
   const { busy, act } = useRecipient(message);
+  const [writing, setWriting] = useState(false);
   return html`
     <section class="stack small" aria-label="Act as the recipient">
       <h3>Act as the recipient</h3>
+      ${writing && html`<${Answer} message=${message} onClose=${() => setWriting(false)} />`}
       <div class="row wraps">
         ${ACTIONS.map(
           ([id, label, icon, body, title]) => html`
@@ -92,7 +96,45 @@ export function Recipient({ message }) {
             <//>
           `,
         )}
+        <${Button}
+          kind="small"
+          icon="pencil"
+          title="Answer as a person does, to Reply-To or From"
+          onClick=${() => setWriting(true)}
+        >
+          Write a reply
+        <//>
       </div>
     </section>
+  `;
+}
+
+/** A reply goes the whole way: by SMTP to the service, which takes it for an inbound domain. */
+function Answer({ message, onClose }) {
+  const [text, setText] = useState("");
+  const send = async () => {
+    await post(`local/mailbox/${message.id}/actions`, { action: "answer", text });
+    toast(DONE.answer);
+  };
+  return html`
+    <${Dialog}
+      title="Reply as ${message.to}"
+      submit="Send"
+      disabled=${!text.trim()}
+      onClose=${onClose}
+      onSubmit=${send}
+    >
+      <${TextField}
+        label="Your reply"
+        multiline
+        rows="6"
+        value=${text}
+        onInput=${setText}
+        hint=${
+          "It goes to the Reply-To of the message, or to its From. The service takes it if that " +
+          "is at an inbound domain."
+        }
+      />
+    <//>
   `;
 }

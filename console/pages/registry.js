@@ -26,6 +26,15 @@ export const PAGES = [
     load: () => import("./mailbox.js"),
   },
   {
+    id: "received",
+    label: "Received mail",
+    icon: "mail-open",
+    key: "n",
+    group: "",
+    grant: "inbound_domains/manage",
+    load: () => import("./received.js"),
+  },
+  {
     id: "activity",
     label: "Activity",
     icon: "activity",
@@ -67,7 +76,7 @@ export const PAGES = [
     icon: "users",
     key: "u",
     group: "Send",
-    grant: ["recipient_lists/manage", "suppression_lists/manage"],
+    grant: ["recipient_lists/manage", "suppression_lists/manage", "recipient-validation/manage"],
     load: () => import("./audience.js"),
   },
   {
@@ -76,7 +85,7 @@ export const PAGES = [
     icon: "globe",
     key: "d",
     group: "Set up",
-    grant: ["sending_domains/view", "tracking_domains/view"],
+    grant: ["sending_domains/view", "tracking_domains/view", "inbound_domains/manage"],
     load: () => import("./domains.js"),
   },
   {
@@ -85,7 +94,7 @@ export const PAGES = [
     icon: "webhook",
     key: "w",
     group: "Set up",
-    grant: "webhooks/view",
+    grant: ["webhooks/view", "relay_webhooks/view"],
     load: () => import("./webhooks.js"),
   },
   {

@@ -8,6 +8,7 @@ import { may } from "../core/service.js";
 import { Badge, Button, Copyable, Icon, Time } from "../parts/controls.js";
 import { CurlButton, Json } from "../parts/code.js";
 import { attempt as tryTo, Empty, Loaded } from "../parts/feedback.js";
+import { PageLink } from "../parts/links.js";
 import { Card } from "../parts/page.js";
 
 /** How a batch or an attempt went: text, tone and icon of its badge. */
@@ -17,8 +18,8 @@ export function outcome({ response_code: code, failure_code: failure }) {
   return [code ? `Status ${code}` : failure, "bad", "circle-x"];
 }
 
-export function BatchView({ webhook, id, onChange }) {
-  const path = `api/v1/webhooks/${encodeURIComponent(webhook)}/batches/${encodeURIComponent(id)}`;
+export function BatchView({ kind, webhook, id, onChange }) {
+  const path = `${kind.path}/${encodeURIComponent(webhook)}/batches/${encodeURIComponent(id)}`;
   const resource = useResource((signal) => get(path, undefined, { signal }), [id]);
   const [busy, setBusy] = useState(false);
   const batch = resource.data?.results;
@@ -38,14 +39,20 @@ export function BatchView({ webhook, id, onChange }) {
   };
   const actions = html`
     <${CurlButton} path=${path} />
-    <${Button} kind="ghost small" icon="x" href=${href(["webhooks", webhook])}>Close<//>
+    <${Button} kind="ghost small" icon="x" href=${href([...kind.home, webhook])}>Close<//>
   `;
   return html`
-    <${Card} title="Batch" actions=${actions}>
+    <${Card} title=${kind.unit === "message" ? "Message" : "Batch"} actions=${actions}>
       <${Loaded} resource=${resource}>
         ${({ results }) => html`
           <div class="stack">
-            <${BatchHead} results=${results} busy=${busy} queued=${queued} redeliver=${redeliver} />
+            <${BatchHead}
+              kind=${kind}
+              results=${results}
+              busy=${busy}
+              queued=${queued}
+              redeliver=${redeliver}
+            />
             <${Attempts} results=${results} />
             ${
               results.payload
@@ -56,9 +63,7 @@ export function BatchView({ webhook, id, onChange }) {
                   </section>
                 `
                 : html`
-                  <p class="soft">
-                    The payload is shown to keys that may change webhooks or read events.
-                  </p>
+                  <p class="soft">${NO_PAYLOAD[kind.unit]}</p>
                 `
             }
           </div>
@@ -68,13 +73,24 @@ export function BatchView({ webhook, id, onChange }) {
   `;
 }
 
-function BatchHead({ results, busy, queued, redeliver }) {
+const NO_PAYLOAD = {
+  event: "The payload is shown to keys that may change webhooks or read events.",
+  message:
+    "The payload is shown to keys that may change relay webhooks, unless it is too large to be " +
+    "shown or the message was deleted.",
+};
+
+function BatchHead({ kind, results, busy, queued, redeliver }) {
   return html`
     <div class="row wraps">
       <${Copyable} text=${results.batch_id} />
-      <span class="soft">${plural(results.batch_size, "event")}</span>
       ${
-        may("webhooks/modify") &&
+        kind.unit === "message"
+          ? html`<${PageLink} path=${["received", results.batch_id]}>The message<//>`
+          : html`<span class="soft">${plural(results.batch_size, kind.unit)}</span>`
+      }
+      ${
+        may(kind.modify) &&
         html`
           <${Button} kind="small" icon="rotate-ccw" busy=${busy || queued} onClick=${redeliver}>
             Redeliver

@@ -78,14 +78,14 @@ export function WebhookForm({ webhook, onClose, onSaved }) {
   `;
 }
 
-function OAuthFields({ text }) {
+export function OAuthFields({ text }) {
   return html`
     <${TextField} label="Token server" type="url" ...${text("url")} />
     <${TextField} label="What is sent to it, as JSON" multiline class="mono" ...${text("body")} />
   `;
 }
 
-function TokenField({ text }) {
+export function TokenField({ text }) {
   return html`
     <${TextField}
       label="Token"

@@ -5,19 +5,21 @@ import { exactTime, number, plural } from "../core/format.js";
 import { useInterval, useResource } from "../core/resource.js";
 import { go, href } from "../core/router.js";
 import { may, subaccountName } from "../core/service.js";
-import { AUTH, sourceName, webhookPath } from "../core/webhooks.js";
+import { AUTH, KINDS, sourceName } from "../core/webhooks.js";
 import { Badge, Button, Copyable, Time } from "../parts/controls.js";
 import { Code, CurlButton } from "../parts/code.js";
 import { confirm, Dialog } from "../parts/dialog.js";
 import { attempt, Empty, Loaded, toast } from "../parts/feedback.js";
 import { useNarrow } from "../parts/list.js";
 import { LastChanged } from "../parts/last-changed.js";
+import { PageLink } from "../parts/links.js";
 import { Card, PageHead } from "../parts/page.js";
 import { BatchView, outcome } from "./webhooks-batch.js";
 import { WebhookForm } from "./webhooks-form.js";
+import { RelayForm } from "./webhooks-relay-form.js";
 
-export function WebhookView({ id, batch }) {
-  const path = webhookPath(id);
+export function WebhookView({ kind, id, batch }) {
+  const path = `${kind.path}/${encodeURIComponent(id)}`;
   const webhook = useResource((signal) => get(path, undefined, { signal }), [id]);
   const batches = useResource(
     (signal) => get(`${path}/batch-status`, { limit: 200 }, { signal }),
@@ -30,14 +32,21 @@ export function WebhookView({ id, batch }) {
       <${Loaded} resource=${webhook}>
         ${({ results }) => html`
           <${PageHead}
-            title=${results.name}
+            title=${results.name || `Relay webhook of ${results.match.domain}`}
             about=${results.target}
-            back=${["Webhooks", href(["webhooks"])]}
+            back=${["Webhooks", href(["webhooks"], { kind: kind === KINDS.relay ? "relay" : "" })]}
           >
             <${CurlButton} path=${path} />
             ${
-              may("webhooks/modify") &&
-              html`<${Actions} webhook=${results} path=${path} reload=${webhook.reload} />`
+              may(kind.modify) &&
+              html`
+                <${Actions}
+                  kind=${kind}
+                  webhook=${results}
+                  path=${path}
+                  reload=${webhook.reload}
+                />
+              `
             }
           <//>
           <div class="columns uneven">
@@ -46,7 +55,7 @@ export function WebhookView({ id, batch }) {
               html`
                 <${Card}
                   flush
-                  title="Batches of the last day"
+                  title=${kind.batches}
                   actions=${html`
                     <${Button} kind="ghost small" icon="refresh-cw" onClick=${batches.reload}>
                       Reload
@@ -55,7 +64,12 @@ export function WebhookView({ id, batch }) {
                 >
                   <${Loaded} resource=${batches}>
                     ${(answer) => html`
-                      <${Batches} webhook=${id} batches=${answer.results} active=${batch} />
+                      <${Batches}
+                        kind=${kind}
+                        webhook=${id}
+                        batches=${answer.results}
+                        active=${batch}
+                      />
                     `}
                   <//>
                 <//>
@@ -64,9 +78,15 @@ export function WebhookView({ id, batch }) {
             ${
               batch
                 ? html`
-                  <${BatchView} key=${batch} webhook=${id} id=${batch} onChange=${batches.reload} />
+                  <${BatchView}
+                    key=${batch}
+                    kind=${kind}
+                    webhook=${id}
+                    id=${batch}
+                    onChange=${batches.reload}
+                  />
                 `
-                : html`<${Facts} webhook=${results} />`
+                : html`<${Facts} kind=${kind} webhook=${results} />`
             }
           </div>
         `}
@@ -75,25 +95,39 @@ export function WebhookView({ id, batch }) {
   `;
 }
 
-function Facts({ webhook }) {
+function EventFacts({ webhook }) {
+  return html`
+    <dt>State</dt>
+    <dd>${webhook.active ? "Active" : "Inactive"}</dd>
+    <dt>Events</dt>
+    <dd class="row wraps">
+      ${webhook.events.map((each) => html`<${Badge} key=${each}>${each}<//>`)}
+    </dd>
+    <dt>Of</dt>
+    <dd>${sourceName(webhook.subaccount_id)}</dd>
+    ${
+      webhook.exception_subaccounts?.length > 0 &&
+      html`
+        <dt>Except</dt>
+        <dd>${webhook.exception_subaccounts.map(subaccountName).join(", ")}</dd>
+      `
+    }
+  `;
+}
+
+function RelayFacts({ webhook }) {
+  const { domain } = webhook.match;
+  return html`
+    <dt>Mail to</dt>
+    <dd><${PageLink} path=${["domains", "inbound", domain]}>${domain}<//></dd>
+  `;
+}
+
+function Facts({ kind, webhook }) {
   return html`
     <${Card} title="Settings">
       <dl class="facts">
-        <dt>State</dt>
-        <dd>${webhook.active ? "Active" : "Inactive"}</dd>
-        <dt>Events</dt>
-        <dd class="row wraps">
-          ${webhook.events.map((each) => html`<${Badge} key=${each}>${each}<//>`)}
-        </dd>
-        <dt>Of</dt>
-        <dd>${sourceName(webhook.subaccount_id)}</dd>
-        ${
-          webhook.exception_subaccounts?.length > 0 &&
-          html`
-            <dt>Except</dt>
-            <dd>${webhook.exception_subaccounts.map(subaccountName).join(", ")}</dd>
-          `
-        }
+        <${kind === KINDS.relay ? RelayFacts : EventFacts} webhook=${webhook} />
         <dt>Authentication</dt>
         <dd>${AUTH.find(([each]) => each === webhook.auth_type)?.[1]}</dd>
         ${
@@ -108,12 +142,12 @@ function Facts({ webhook }) {
         <dt>Id</dt>
         <dd><${Copyable} text=${webhook.id} /></dd>
       </dl>
-      <${LastChanged} resource="webhooks" id=${webhook.id} of=${webhook} />
+      <${LastChanged} resource=${kind.resource} id=${webhook.id} of=${webhook} />
     <//>
   `;
 }
 
-function Actions({ webhook, path, reload }) {
+function Actions({ kind, webhook, path, reload }) {
   const [changing, setChanging] = useState(false);
   const [secret, setSecret] = useState("");
   const [busy, setBusy] = useState(false);
@@ -125,7 +159,8 @@ function Actions({ webhook, path, reload }) {
     });
     setBusy(false);
   };
-  const { sign, stopSigning, destroy } = webhookActions({ webhook, setSecret, path, reload });
+  const { sign, stopSigning, destroy } = webhookActions({ kind, webhook, setSecret, path, reload });
+  const Form = kind === KINDS.relay ? RelayForm : WebhookForm;
   return html`
     <${Button} icon="send" busy=${busy} onClick=${test}>Test<//>
     <${Button} icon="key" onClick=${sign}>Signing secret<//>
@@ -135,7 +170,7 @@ function Actions({ webhook, path, reload }) {
     ${
       changing &&
       html`
-        <${WebhookForm} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />
+        <${Form} webhook=${webhook} onClose=${() => setChanging(false)} onSaved=${reload} />
       `
     }
     ${
@@ -150,7 +185,7 @@ function Actions({ webhook, path, reload }) {
   `;
 }
 
-function webhookActions({ webhook, setSecret, path, reload }) {
+function webhookActions({ kind, webhook, setSecret, path, reload }) {
   const sign = async () => {
     if (
       webhook.signed &&
@@ -183,22 +218,21 @@ function webhookActions({ webhook, setSecret, path, reload }) {
   const destroy = async () => {
     if (
       !(await confirm({
-        title: `Delete ${webhook.name}?`,
-        text: "It gets no more events. Batches that are queued are still posted.",
+        title: `Delete ${webhook.name || "the relay webhook"}?`,
+        text: kind.loss,
       }))
     )
       return;
-    if (await attempt(() => remove(path), "Deleted")) go(["webhooks"]);
+    if (await attempt(() => remove(path), "Deleted"))
+      go(["webhooks"], { kind: kind === KINDS.relay ? "relay" : "" });
   };
   return { sign, stopSigning, destroy };
 }
 
-function Batches({ webhook, batches, active }) {
+function Batches({ kind, webhook, batches, active }) {
   if (!batches.length)
     return html`
-      <${Empty} level=${3} icon="inbox" title="No batch in the last day">
-        A new webhook starts a minute after it was made, and a batch follows each group of events.
-      <//>
+      <${Empty} level=${3} icon="inbox" title=${kind.none}>${kind.noneYet}<//>
     `;
   return html`
     <ul class="items" aria-label="Batches">
@@ -210,14 +244,14 @@ function Batches({ webhook, batches, active }) {
               <div class="row">
                 <a
                   class="clip strong mono"
-                  href=${href(["webhooks", webhook, each.batch_id])}
+                  href=${href([...kind.home, webhook, each.batch_id])}
                   aria-current=${each.batch_id === active ? "true" : undefined}
                 >
                   ${each.batch_id}
                 </a>
               </div>
               <div>
-                ${plural(each.batch_size, "event")}
+                ${plural(each.batch_size, kind.unit)}
                 ${each.attempts ? `, ${plural(each.attempts, "failed attempt")}` : ""}
                 ${each.latency ? `, ${number(each.latency)} ms` : ""}
               </div>

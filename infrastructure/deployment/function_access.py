@@ -37,6 +37,11 @@ _WRITE: Final = (*_READ, "s3:PutObject")
 _OBJECTS: Final = (*_WRITE, "s3:DeleteObject")
 _KEYS: Final = ("kms:Decrypt", "kms:Encrypt")
 _MAIL: Final = ("ses:SendEmail", "ses:SendRawEmail")
+_IDENTITIES: Final = (
+    *("ses:CreateEmailIdentity", "ses:DeleteEmailIdentity", "ses:GetEmailIdentity"),
+    *("ses:PutEmailIdentityDkimSigningAttributes", "ses:PutEmailIdentityFeedbackAttributes"),
+    "ses:TagResource",
+)
 #: Permissions for what ``EVENT_TARGETS`` names; the service's own queues come by their names
 TARGET_ACTIONS: Final = (
     *("events:PutEvents", "firehose:PutRecordBatch", "kinesis:PutRecords", "sns:Publish"),
@@ -65,7 +70,11 @@ FUNCTIONS: Final = {
     "events": _access("config events messages metrics suppression", _RECORDS, _OBJECTS),
     "ingest": _access("events", ("events", "ingest"), _WRITE),
     "webhook_events": _access("", ("webhook-batches", "webhook-events"), _WRITE),
-    "webhook_batches": _access("config webhooks", ("webhook-batches",), (*_WRITE, *_KEYS)),
+    "webhook_batches": _access(
+        "config messages webhooks", ("events", "webhook-batches"), (*_WRITE, *_KEYS)
+    ),
+    # What is known of a message may be in the bucket
+    "ses_notifications": _access("events messages", ("events",), _OBJECTS),
     "event_exports": _access("", ("event-exports",), (*_WRITE, *TARGET_ACTIONS)),
     # It sends what it forwards as the relay does
     "inbound_mail": _access(
@@ -73,9 +82,10 @@ FUNCTIONS: Final = {
     ),
     "start_transmissions": _access("config", _SENDS, _OBJECTS),
     "advance_warmup": _access("config"),
-    "reverify_domains": _access("config", (), _KEYS),
+    "reverify_domains": _access("config", (), (*_KEYS, *_IDENTITIES)),
     "decide_ab_tests": _access("config", ("events",), _OBJECTS),
     "erase_recipients": _access("config events messages metrics suppression", (), _OBJECTS),
+    "validate_lists": _access("config events suppression", (), _OBJECTS),
     "send_seeds": _access("config metrics", ("generation",), _OBJECTS),
     "send_tls_reports": _access("config messages transmissions", _SENDS, _OBJECTS),
     "roll_up_metrics": _access("config metrics", ("generation",), _OBJECTS),

@@ -7,7 +7,9 @@ from infrastructure.deployment import permissions
 from infrastructure.deployment.functions import Function, FunctionKind
 
 _NO_VALUE = {"Ref": "AWS::NoValue"}
-_ONLY_WITH_TARGETS = "event-exports"
+#: queue → the condition under which its function is called. A source that is enabled asks its queue
+#: for messages all the time, and that is billed
+_ONLY_IF = {"event-exports": "HasEventTargets", "ses-notifications": "SendsBySes"}
 _WITHOUT_CONTAINERS = "delivery"
 
 
@@ -62,9 +64,8 @@ def _queue_source(function: Function, resources: Json) -> Json:
         "Queue": {"Fn::Sub": f"${{{queue}.Arn}}"},
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
     }
-    if function.queue == _ONLY_WITH_TARGETS:
-        # A source that is enabled asks its queue for messages all the time, and that is billed
-        source["Enabled"] = {"Fn::If": ["HasEventTargets", True, False]}
+    if function.queue in _ONLY_IF:
+        source["Enabled"] = {"Fn::If": [_ONLY_IF[function.queue], True, False]}
     if function.queue == _WITHOUT_CONTAINERS:
         source["Enabled"] = {"Fn::If": ["DeliversByContainer", False, True]}
     if not function.concurrency:

@@ -31,6 +31,7 @@ from postfinch.commands import (
     suppress,
     tail,
     templates,
+    validate,
     webhooks,
 )
 from postfinch.commands.output import fail
@@ -55,6 +56,7 @@ app.command()(send.send)
 app.command()(tail.tail)
 app.add_typer(mail.app, name="mail")
 app.add_typer(suppress.app, name="suppress")
+app.command()(validate.validate)
 app.command()(metrics.metrics)
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(templates.app, name="templates")

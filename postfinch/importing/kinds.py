@@ -161,6 +161,41 @@ class _SendingDomains(Kind):
         return bool((thing.view.get("dkim") or {}).get("private"))
 
 
+class _InboundDomains(Kind):
+    """Inbound domains with their routes, where the source has routes."""
+
+    name = "inbound-domains"
+
+    def things(self) -> Iterator[Thing]:
+        return _owned(patient(lambda: self.accounts.source.get("/inbound-domains")), "domain")
+
+    def existing(self) -> set[Key]:
+        return _keys(self.accounts.target.get("/inbound-domains"), "domain")
+
+    def take(self, thing: Thing) -> str:
+        source = self.accounts.source_of(thing.subaccount)
+        target = self.accounts.target_of(thing.subaccount)
+        target.post("/inbound-domains", {"domain": thing.id})
+        path = f"/inbound-domains/{quote(thing.id, safe='')}/routes"
+        if routes := patient(lambda: _routes_at(source, path)):
+            target.put(path, {"routes": routes})
+        return self.note(thing)
+
+    def note(self, thing: Thing) -> str:
+        return "point its MX record to the new service"
+
+
+def _routes_at(source: Api, path: str) -> list[Json]:
+    """Return the routes of an inbound domain; other services of this API have none."""
+    try:
+        routes: list[Json] = source.get(path)
+    except ApiError as error:
+        if error.status in (404, 405):
+            return []
+        raise
+    return routes
+
+
 class _Snippets(Kind):
     """Snippets."""
 
@@ -326,6 +361,7 @@ KINDS: dict[str, type[Kind]] = {
         _Subaccounts,
         _TrackingDomains,
         _SendingDomains,
+        _InboundDomains,
         _Snippets,
         _Templates,
         _RecipientLists,

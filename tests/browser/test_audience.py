@@ -84,3 +84,31 @@ def test_a_list_is_made_from_a_file_saved_and_deleted(
     question.get_by_role("button", name="Delete").click()
     expect(details).to_be_hidden()
     assert service.request("GET", "/api/v1/recipient-lists/guests").status == 404
+
+
+def test_an_address_and_a_list_are_validated(console: Console, service: Service) -> None:
+    recipients = [{"address": f"ann@{name}"} for name in ("inbox.test", "gmial.con.test", "x.x")]
+    body = {"id": "to-validate", "name": "To validate", "recipients": recipients}
+    assert service.request("POST", "/api/v1/recipient-lists", body).status == 200
+    page = console.open("audience/validation")
+    page.get_by_label("Address").fill("info@inbox.test")
+    page.get_by_role("button", name="Validate address").click()
+    result = page.get_by_role("status", name="Result")
+    expect(result.get_by_text("Risky", exact=True)).to_be_visible()
+    expect(result.get_by_text("Role, not a person")).to_be_visible()
+    page.get_by_label("Address").fill("ann@hotmial.com")
+    page.get_by_label("Address").press("Enter")
+    result.get_by_role("link", name="ann@hotmail.com").click()
+    expect(result.get_by_text("Free provider")).to_be_visible()
+    console.open("audience/lists/to-validate")
+    page.get_by_role("link", name="Validate", exact=True).click()
+    page.get_by_label("Copy the good recipients to a new list").check()
+    page.get_by_role("button", name="Validate list").click()
+    outcome = page.get_by_role("status", name="Validation of the list")
+    expect(outcome.get_by_role("row", name="Valid 1")).to_be_visible()
+    expect(outcome.get_by_role("row", name="Undeliverable 2")).to_be_visible()
+    assert console.violations() == []
+    outcome.get_by_role("link", name="To validate (validated)").click()
+    expect(page.get_by_role("heading", name="To validate (validated)")).to_be_visible()
+    copy = service.request("GET", "/api/v1/recipient-lists/to-validate-valid").json["results"]
+    assert copy["total_accepted_recipients"] == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.console import Console
 from tests.journey.service import Service, eventually
@@ -216,3 +216,22 @@ def _domain(service: Service, name: str) -> dict[str, Any]:
         "results"
     ]
     return results
+
+
+def test_the_identity_of_a_domain_in_ses_is_shown(console: Console) -> None:
+    _add(console, "identity.example.org")
+    states = [{"status": "pending"}, {"status": "failed", "error": "the domain has no DKIM key"}]
+
+    def with_identity(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        body["results"]["ses"] = states[0]
+        route.fulfill(response=answer, json=body)
+
+    console.page.route("**/api/v1/sending-domains/identity.example.org", with_identity)
+    page = console.open("domains/sending/identity.example.org")
+    expect(page.get_by_text("Waiting for Amazon SES")).to_be_visible()
+    assert console.violations() == []
+    del states[0]
+    page.reload()
+    expect(page.get_by_text("the domain has no DKIM key")).to_be_visible()

@@ -50,6 +50,7 @@ VIEWS = {
     "list": "audience/lists/readers",
     "suppressions": "audience/suppressions",
     "suppression": "audience/suppressions/bounce-hard@inbox.example",
+    "validation": "audience/validation?address=ann@hotmial.com&list=readers",
     "domains": "domains",
     "domain": "domains/sending/news.example.org",
     "domain-keys": "domains/sending/news.example.org?part=keys",

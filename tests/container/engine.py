@@ -21,7 +21,7 @@ BASE = "localhost/postfinch-base"
 PYTHON = "3.11"
 _MIRROR = "http://deb.debian.org/debian"
 _EXCLUDED_FOLDERS = ("doc", "locale", "man")
-_SOURCES = ("dkimpy==", "localstack-client==", "pyspf==")
+_SOURCES = ("localstack-client==",)
 _TIMEOUT_SECONDS = 600.0
 _NETWORK_PROGRAMS = (
     "/usr/lib/podman/netavark",

@@ -33,7 +33,8 @@ from chalicelib.css_inlining.document import Document
 from chalicelib.css_inlining.style_sheet import StyleSheet, important_families
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
 from chalicelib.delivery.dane.records import TlsaRecord
-from chalicelib.dkim import dns_record
+from chalicelib.dkim import arc, dns_record, verification
+from chalicelib.dkim.signed_message import SignedMessage
 from chalicelib.domain_reports import dmarc_report, tls_report
 from chalicelib.domain_reports.attachments import Unpacker
 from chalicelib.domain_reports.model import DmarcRow, TlsRow, UnreadableReport
@@ -52,8 +53,11 @@ from chalicelib.mail_format.header_section import MessageError
 from chalicelib.mail_format.headers import HeaderError, encode_header
 from chalicelib.mail_format.seven_bit import seven_bit
 from chalicelib.mail_format.transfer_encoding import is_seven_bit, lines_fit
+from chalicelib.mail_verdicts.author import NoAuthor, author_domain
 from chalicelib.metrics import query_filters
+from chalicelib.received_mail import parsing, reply_text
 from chalicelib.sender_requirements import dmarc
+from chalicelib.spf import evaluation
 from chalicelib.template_language import HTML, Budget, TemplateError
 from chalicelib.template_language.compiled import compile_uncached
 from chalicelib.tracking import markup, tokens
@@ -67,8 +71,12 @@ from relay.input_buffer import InputBuffer
 from relay.message_content import MessageContent
 from relay.message_data import MessageData
 from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
+from tests.unit.dkim.signed_mail import RECORD, sealed, sign
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
 from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
+from tests.unit.spf.suite import ZoneLookups
+
+SPF_RESULTS = ("none", "neutral", "pass", "fail", "softfail", "temperror", "permerror")
 
 Check = Callable[[bytes], None]
 
@@ -168,6 +176,15 @@ def mail(data: bytes) -> None:
     auto_reply.is_of_responder(message.fields, message.fields.words("subject"))
     auto_reply.is_automatic(message.fields)
     addresses.message_named_in(message.fields.values())
+
+
+def received_messages(data: bytes) -> None:
+    """A received message is read whatever it holds; its parts have the sizes that it says."""
+    parsed = parsing.read(data)
+    for attachment in parsed.attachments:
+        assert attachment.size == sum(map(len, parsing.content_of(data, attachment)))
+        assert not {"/", "\\", "\n"} & set(attachment.name)
+    reply_text.of(parsed)
 
 
 def domain_reports(data: bytes) -> None:
@@ -514,6 +531,29 @@ _REPORTS = (
     dmarc_xml().replace(b"Inc.", b"& Sons"),
 )
 
+_SIGNED = sign()
+_SEALED = sealed(2)
+
+
+def signatures(content: bytes) -> None:
+    """Signatures and chains of a message are judged, and one that passes has a domain."""
+    message = SignedMessage(content)
+    for signature in verification.signatures_of(message, lambda _: [RECORD]):
+        assert bool(signature.problem) == (signature.result != "pass")
+        assert signature.domain or signature.problem
+    state = arc.chain_of(message, lambda _: [RECORD])
+    assert state.result in ("none", "pass", "fail")
+    with contextlib.suppress(NoAuthor):
+        assert author_domain(message).isascii()
+
+
+def spf_records(content: bytes) -> None:
+    """Any SPF record has a result."""
+    zone = {"a.test": [{"TXT": "v=spf1 " + content.decode("utf-8", "replace")}]}
+    sender = evaluation.Sender("192.0.2.1", "helo.test", "user@a.test")
+    assert evaluation.check(sender, ZoneLookups(zone)).result in SPF_RESULTS
+
+
 TARGETS = (
     Target("smtp-lines", smtp_lines, (b"EHLO a.test\r\nMAIL FROM:<a@b.test>\r\nQUIT\r\n",)),
     Target(
@@ -536,7 +576,25 @@ TARGETS = (
         (b"X-SVC-API: {", b"X-MSYS-API:"),
     ),
     Target("mail", mail, _MAIL, (*_MIME_WORDS, b"Final-Recipient: rfc822;", b"Status: 5.1.1")),
+    Target(
+        "received-messages",
+        received_messages,
+        (*_MAIL, _MULTIPART),
+        (*_MIME_WORDS, b"filename*0*=", b"On a@b.test wrote:"),
+    ),
     Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
+    Target(
+        "signatures", signatures, (_SIGNED, _SEALED), (b"b=", b"; h=", b"cv=", b"\r\n ", b"i=2;")
+    ),
+    Target(
+        "spf-records",
+        spf_records,
+        (
+            b"ip4:192.0.2.0/24 include:a.test -all",
+            b"exists:%{ir}.%{l1r+-}._spf.%{d} redirect=b.test",
+        ),
+        (b"%{", b"exp=", b"mx/24//64", b" ?", b"a:"),
+    ),
     Target("certificates", certificates, (_CERTIFICATE,), (b"\x30\x82", b"\x06\x03\x55\x1d")),
     Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
     Target("outgoing", outgoing, (_MULTIPART, _COMPLAINT, _UNFIT, COPY.encode()), _UNFIT_WORDS),

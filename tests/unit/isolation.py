@@ -20,9 +20,13 @@ from chalicelib.domain_reports.model import DMARC, TLS, Period
 from chalicelib.domain_reports.store import DomainReport
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.store import pending
+from chalicelib.relay_webhooks import store as relay_webhooks
+from chalicelib.relay_webhooks.model import RelayWebhook
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
@@ -141,6 +145,12 @@ def _new_list(owner: Owner) -> Json:
     return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
 
 
+def _list_validation(owner: Owner) -> None:
+    if owner.subaccount is None:
+        path = f"/api/v1/recipient-validation/list/{owner.things['list_id']}"
+        _hold(owner, path, {"copy": {"id": f"copy-{owner.tag}", "keep": ["undeliverable"]}})
+
+
 def _sending_domain(owner: Owner) -> None:
     name = f"{owner.tag}.test"
     _hold(owner, "/api/v1/sending-domains", {"domain": name})
@@ -164,6 +174,14 @@ def _tracking_domain(owner: Owner) -> None:
     name = f"track.{owner.tag}.test"
     _hold(owner, "/api/v1/tracking-domains", {"domain": name})
     owner.things["tracking_domain"] = name
+
+
+def _inbound_domain(owner: Owner) -> None:
+    name = f"in.{owner.tag}.test"
+    routes = (MailRoute(owner.mark, Action.DROP),)
+    domain = InboundDomain(name, owner.account, 1, owner.subaccount, mx_error=owner.mark)
+    assert inbound_domains.create(replace(domain, routes=routes))
+    owner.things["inbound_domain"] = name
 
 
 def _transmission(owner: Owner) -> None:
@@ -245,6 +263,32 @@ def _webhook(owner: Owner) -> None:
     owner.things |= {"webhook_id": name, "batch_id": f"b-{owner.tag}"}
 
 
+def _relay_webhook(owner: Owner) -> None:
+    """Store a relay webhook, its inbound domain, and a message that was posted to it."""
+    number = 10 * owner.account + (owner.subaccount or 0)
+    name, domain = f"{10**17 + number}", f"relay-{owner.tag}.test"
+    of_owner = {"account_id": owner.account, "subaccount_id": owner.subaccount}
+    now = clock.now_ms()
+    inbound_domains.create(InboundDomain(domain, created_ms=now, relay_webhook_id=name, **of_owner))
+    inbound_domain = inbound_domains.get(domain)
+    assert inbound_domain is not None
+    relay_webhooks.create(
+        RelayWebhook(
+            name,
+            name=owner.mark,
+            target=UNREACHABLE,
+            domain=domain,
+            created_ms=now,
+            sealed=seal(Credentials(auth_token=owner.mark), name),
+            **of_owner,
+        ),
+        inbound_domains.relay_webhook_write(inbound_domain, name),
+    )
+    message = stored(500 + number, octets_of(mail(owner.mark)), webhook_id=name, **of_owner)
+    batches.record(WebhookBatch(name, message.id, 1, now), None)
+    owner.things |= {"relay_webhook": name, "relay_batch": message.id, "relay_domain": domain}
+
+
 def _counts(owner: Owner) -> None:
     mark = owner.mark
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest", mark, mark)
@@ -316,14 +360,17 @@ SEEDS = [
     _template,
     _snippet,
     _recipient_list,
+    _list_validation,
     _sending_domain,
     _tracking_domain,
+    _inbound_domain,
     _transmission,
     _suppressed,
     _ip_pool,
     _ab_tests,
     _event,
     _webhook,
+    _relay_webhook,
     _counts,
     _seeded_campaign,
     _user,
@@ -334,6 +381,8 @@ SEEDS = [
 _DKIM_KEY = {"key_id": "dkim_key"}
 _INVITED = {"user_id": "invited"}
 _TRACKING = {"domain": "tracking_domain"}
+_RELAY = {"webhook_id": "relay_webhook", "batch_id": "relay_batch"}
+_INBOUND = {"domain": "inbound_domain"}
 _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
 _AB_TEST = {"test_id": "ab_test"}
@@ -432,6 +481,24 @@ CASES: dict[tuple[str, str], Case] = {
     ("DELETE", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
     ("GET", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}"): Case(),
     ("POST", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(),
+    ("GET", "/api/v1/relay-webhooks"): Case(),
+    ("POST", "/api/v1/relay-webhooks"): Case(
+        lambda owner: {
+            "target": UNREACHABLE,
+            "match": {"protocol": "SMTP", "domain": owner.things["relay_domain"]},
+        }
+    ),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}"): Case(names=_RELAY),
+    ("PUT", "/api/v1/relay-webhooks/{webhook_id}"): Case({"name": "taken over"}, names=_RELAY),
+    ("DELETE", "/api/v1/relay-webhooks/{webhook_id}"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/validate"): Case(names=_RELAY),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}/batch-status"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/signing-secret"): Case(names=_RELAY),
+    ("DELETE", "/api/v1/relay-webhooks/{webhook_id}/signing-secret"): Case(names=_RELAY),
+    ("GET", "/api/v1/relay-webhooks/{webhook_id}/batches/{batch_id}"): Case(names=_RELAY),
+    ("POST", "/api/v1/relay-webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(
+        names=_RELAY
+    ),
     ("GET", "/api/v1/seeds"): Case(reach="account"),
     ("GET", "/api/v1/inbound-messages"): Case(),
     ("GET", "/api/v1/inbound-messages/{message_id}"): Case(),
@@ -516,6 +583,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
     ("PUT", "/api/v1/recipient-lists/{list_id}"): Case(_NAMED, primary_only=True),
     ("DELETE", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("GET", "/api/v1/recipient-validation/single/{address}"): Case(
+        names={"address": "recipient"}, own_by_name=True
+    ),
+    ("POST", "/api/v1/recipient-validation/list/{list_id}"): Case({}, primary_only=True),
+    ("GET", "/api/v1/recipient-validation/list/{list_id}"): Case(primary_only=True),
     ("GET", "/api/v1/sending-domains"): Case(),
     ("POST", "/api/v1/sending-domains"): Case(
         lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}
@@ -538,6 +610,16 @@ CASES: dict[tuple[str, str], Case] = {
     ("POST", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify"): Case(
         {}, names=_DKIM_KEY
     ),
+    ("GET", "/api/v1/inbound-domains"): Case(),
+    ("POST", "/api/v1/inbound-domains"): Case(
+        lambda owner: {"domain": owner.things["inbound_domain"]}
+    ),
+    ("GET", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("DELETE", "/api/v1/inbound-domains/{domain}"): Case(names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/dns-records"): Case(names=_INBOUND),
+    ("POST", "/api/v1/inbound-domains/{domain}/verify"): Case({}, names=_INBOUND),
+    ("GET", "/api/v1/inbound-domains/{domain}/routes"): Case(names=_INBOUND),
+    ("PUT", "/api/v1/inbound-domains/{domain}/routes"): Case({"routes": []}, names=_INBOUND),
     ("GET", "/api/v1/tracking-domains"): Case(),
     ("POST", "/api/v1/tracking-domains"): Case(
         lambda owner: {"domain": owner.things["tracking_domain"]}

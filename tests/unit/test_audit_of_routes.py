@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,8 @@ from chalicelib.core.http import DeclaredRoute
 from chalicelib.core.json_types import Json
 from chalicelib.core.routes import NO_GRANTS
 from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import InboundDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import VALID
 from tests.fake_cloud import create_resources
@@ -35,16 +38,19 @@ from tests.unit.fleet import examples as fleet
 from tests.unit.isolation import CASES, SEEDS, Owner
 from tests.unit.key_pairs import PAIR
 from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
+from tests.unit.zones import served_zone
 
 _CHECK = "a check, which is a line where it changes a status"
 #: Routes that change nothing that people decide, and why
 NO_LINE = {
+    "POST /api/v1/inbound-domains/{domain}/verify": _CHECK,
     "POST /api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify": _CHECK,
     "POST /api/v1/sending-domains/{domain}/verify": _CHECK,
     "POST /api/v1/templates/{template_id}/preview": "a preview",
     "POST /api/v1/tracking-domains/{domain}/verify": _CHECK,
     "POST /api/v1/utils/content-previewer": "a preview",
     "POST /api/v1/utils/content-validator": "a check of content",
+    "POST /api/v1/relay-webhooks/{webhook_id}/validate": "a test of the target",
     "POST /api/v1/webhooks/{webhook_id}/validate": "a test of the target",
 }
 ROUTES = [
@@ -81,7 +87,12 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with pytest.MonkeyPatch.context() as patch, mock_aws(), serving() as target:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        mock_aws(),
+        serving() as target,
+        contextmanager(served_zone)(patch),
+    ):
         for name in ("ALLOW_PRIVATE_ADDRESSES", "WEBHOOK_ANY_PORT"):
             patch.setenv(name, "true")
         patch.setenv("RATE_LIMIT_PER_SECOND", "0")
@@ -152,6 +163,7 @@ NEW = {
     *(f"POST /api/v1/{name}" for name in ("recipient-lists", "sending-domains", "users")),
     *(f"POST /api/v1/{name}" for name in ("subaccounts", "templates", "tracking-domains")),
     *("POST /api/v1/transmissions", "POST /api/v1/webhooks", "POST /api/labs/snippets"),
+    "POST /api/v1/relay-webhooks",
 }
 
 
@@ -159,7 +171,14 @@ def new_name() -> str:
     return f"new-{next(_numbers)}"
 
 
+def _new_inbound_domain(world: World) -> str:
+    name = f"{new_name()}.test"
+    inbound_domains.create(InboundDomain(name, world.owner.account, clock.now_ms()))
+    return name
+
+
 BODIES: dict[str, Callable[[World], Json]] = {
+    "POST /api/v1/inbound-domains": lambda _: {"domain": f"{new_name()}.test"},
     "POST /api/v1/ip-pools": lambda _: {"name": new_name()},
     "POST /api/v1/sending-domains": lambda _: {"domain": f"{new_name()}.test"},
     "POST /api/v1/sending-domains/{domain}/dkim-keys": lambda _: {
@@ -167,6 +186,10 @@ BODIES: dict[str, Callable[[World], Json]] = {
         "selector": name,
     },
     "POST /api/v1/tracking-domains": lambda _: {"domain": f"{new_name()}.test"},
+    "POST /api/v1/relay-webhooks": lambda world: {
+        "target": world.target,
+        "match": {"domain": _new_inbound_domain(world)},
+    },
     "POST /api/v1/webhooks": lambda world: {
         "name": "new",
         "target": world.target,

@@ -196,6 +196,8 @@ def test_routes_that_ask_other_hosts_say_so() -> None:
         if application().app.waits(route.method, route.path)
     }
     assert paths == {
+        "POST /api/v1/inbound-domains",
+        "POST /api/v1/inbound-domains/{domain}/verify",
         "POST /api/v1/webhooks",
         "PUT /api/v1/webhooks/{webhook_id}",
         "POST /api/v1/webhooks/{webhook_id}/validate",
@@ -205,6 +207,8 @@ def test_routes_that_ask_other_hosts_say_so() -> None:
         "GET /api/v1/sending-domains/{domain}/requirements",
         "POST /api/v1/tracking-domains/{domain}/verify",
         "GET /api/v1/ip-pools/{pool_id}/requirements",
+        "GET /api/v1/recipient-validation/single/{address}",
+        "POST /api/v1/recipient-validation/list/{list_id}",
         "GET /api/v1/sign-in/providers/{provider_id}",
         "GET /api/v1/sign-in/providers/{provider_id}/callback",
     }

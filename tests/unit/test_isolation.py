@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.unit.core.gateway_events import event
 from tests.unit.isolation import CASES, SEEDS, Case, Owner
 from tests.unit.people import make_account, make_key, make_subaccount, make_user, sign_in
 from tests.unit.users.mailbox import open_mailbox
+from tests.unit.zones import served_zone
 
 NO_CASE = Case()
 
@@ -136,7 +138,7 @@ def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATE_LIMIT_PER_SECOND", "0")
         clear_caches()
-        with mock_aws(), open_mailbox():
+        with mock_aws(), open_mailbox(), contextmanager(served_zone)(patch):
             create_resources()
             yield build()
     clear_caches()

@@ -311,6 +311,7 @@ def test_every_kind_of_record_has_its_finders() -> None:
     kinds: Iterable[str] = (
         references.IP_POOL,
         references.SENDING_DOMAIN,
+        references.BOUNCE_DOMAIN,
         references.TRACKING_DOMAIN,
         references.DKIM_KEY,
         references.SHARED_DOMAIN,

@@ -37,10 +37,16 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet import warmup
+from chalicelib.inbound_domains import recheck as inbound_recheck
+from chalicelib.inbound_domains import store as inbound_domains
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
 from chalicelib.metrics.store import counters as metrics
 from chalicelib.metrics.store import pending
+from chalicelib.recipient_lists.store import lists as recipient_lists
+from chalicelib.recipient_validation import list_jobs
+from chalicelib.recipient_validation import store as validations
+from chalicelib.recipient_validation.request import CopyRequest
 from chalicelib.seeding.model import Sample, SeedSend
 from chalicelib.seeding.store import seed_sends
 from chalicelib.sending_domains import recheck
@@ -57,9 +63,11 @@ from tests.unit.data_privacy.examples import send
 from tests.unit.events.examples import event_at
 from tests.unit.fleet.examples import an_ip
 from tests.unit.generation.examples import make_sender
+from tests.unit.inbound_domains.examples import store_inbound_domain
 from tests.unit.key_pairs import PAIR
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
+from tests.unit.recipient_lists.examples import emails, saved
 from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
 from tests.unit.seeding.simulation import World
 from tests.unit.sending_domains.examples import domain
@@ -157,7 +165,9 @@ def data_of(number: int, _: Queued) -> list[Any]:
 
 
 def register_domains(number: int, at_ms: int) -> None:
-    """Register a verified domain, which stays, and an unverified one, which is to be removed."""
+    """Register a verified domain, which stays, an unverified one, which is to be removed, and one
+    that mail comes in for.
+    """
     key = DkimKey("s1", f"kept{number}.test", PAIR.public_b64, b"sealed")
     verified = DomainStatus(True, dkim_status="valid")
     sending_domain = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
@@ -165,17 +175,36 @@ def register_domains(number: int, at_ms: int) -> None:
     lost = domain(f"lost{number}.test", dkim=None, status=DomainStatus(), check_ms=at_ms)
     assert domains.create(sending_domain)
     assert domains.create(replace(lost, unverified_since=since))
+    store_inbound_domain(f"in{number}.test", check_ms=at_ms)
 
 
-def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
+def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool, bool]:
     sending_domain = domains.get(f"kept{number}.test")
+    inbound_domain = inbound_domains.get(f"in{number}.test")
     assert sending_domain
+    assert inbound_domain
     is_lost = domains.get(f"lost{number}.test") is None
     return (
         sending_domain.status.ownership_verified,
         sending_domain.check_ms > clock.now_ms(),
         is_lost,
+        inbound_domain.check_ms > clock.now_ms(),
     )
+
+
+def begin_validation(number: int, at_ms: int) -> None:
+    """Let the validation of a list, with a copy, be due; mail to its domain may arrive."""
+    checked = saved(f"list{number}", 3)
+    copy = CopyRequest(id=f"copy{number}", keep=["neutral"])
+    job = list_jobs.new_job(checked, copy)
+    assert validations.create(job, replace(list_jobs.due_entry(job), at_ms=at_ms))
+
+
+def validated(number: int, _: Queued) -> tuple[str, Any, int]:
+    """Return the status of a validation, its counts and the recipients of the copy."""
+    job, copy = validations.get(1, f"list{number}"), recipient_lists.get(1, f"copy{number}")
+    assert job
+    return job.status, job.counts, len(emails(copy)) if copy else 0
 
 
 def begin_seeding(number: int, at_ms: int) -> None:
@@ -244,8 +273,11 @@ WORK = {
     "advance_warmup": Work("ip-warmup", warm_up, stage_of, 2),
     "decide_ab_tests": Work("ab_tests", run_ab_test, decision_of, (COMPLETED, 1)),
     "erase_recipients": Work("privacy", ask_to_be_forgotten, data_of, []),
+    "validate_lists": Work(
+        "recipient-validation", begin_validation, validated, ("completed", {"neutral": 3}, 3)
+    ),
     "reverify_domains": Work(
-        "sending-domains", register_domains, what_became_of_domains, (True, True, True)
+        "sending-domains", register_domains, what_became_of_domains, (True, True, True, True)
     ),
     "send_seeds": Work("seeding", begin_seeding, seeds_of, {0}, late={0, 1, 2, 3}),
     "send_tls_reports": Work("tls-reports", count_a_session, reports_of, 1),
@@ -269,11 +301,13 @@ def time(
     settings.cache_clear()
     # The fake cloud's transactions are not safe for several threads.
     monkeypatch.setattr(recheck, "_THREADS", 1)
+    monkeypatch.setattr(inbound_recheck, "_THREADS", 1)
     for number in range(MOST_REQUESTS):
         record = txt_record(PAIR.public_b64)
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
         reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
         zone.set(f"_smtp._tls.{_reported_domain(number)}", reports)
+    zone.set("example.test", ("A", "192.0.2.7"))
     with moving_clock(NOON / 1000) as moving:
         make_account()
         make_account(0)
@@ -348,13 +382,14 @@ def test_work_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Clock
 
 @pytest.mark.cost
 @pytest.mark.parametrize("name", NAMES)
-def test_a_call_with_nothing_due_makes_one_request(name: str, time: Clock) -> None:
+def test_a_call_with_nothing_due_makes_one_request_a_kind_of_work(name: str, time: Clock) -> None:
     if WORK[name].concern:
         for number in range(1, 6):
             WORK[name].arrange(number, time.now_ms + HOUR)
     with aws_requests() as requests:
         call(name)
-    assert [each.operation for each in requests] in ([], ["Query"])
+    most = 2 if name == "reverify_domains" else 1  # sending domains, and inbound domains
+    assert [each.operation for each in requests] in ([], ["Query"] * most)
 
 
 @pytest.mark.parametrize("name", NAMES)

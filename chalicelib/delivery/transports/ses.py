@@ -1,7 +1,11 @@
 """Send every message as raw content by the Amazon SES v2 API: the `ses` transport.
 
-The client is passed in. It must not repeat a request, as that of `client` does not: SendEmail is
+The client is passed in. It must not repeat a request, as that of `core.ses` does not: SendEmail is
 not idempotent, and repeating a request after its answer got lost sends the message twice.
+
+Where SES notifies this service (`inbound.ses_notifications`), what it accepts is not delivered yet:
+its notification says how that ended. It names the message by a tag, the signed local part of the
+return path. Bounces are then not forwarded by mail.
 
 SES answers with names of exceptions, not with SMTP codes. `_REFUSALS` gives each name the outcome,
 code and bounce class that it would have in SMTP. Faults that the operator can repair (a paused
@@ -16,6 +20,7 @@ from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 
+from chalicelib.core import ses
 from chalicelib.core.addresses import in_a_labels
 from chalicelib.core.bounce_classes import (
     ADMIN_FAILURE,
@@ -24,11 +29,11 @@ from chalicelib.core.bounce_classes import (
     TIMEOUT,
     TRANSIENT_FAILURE,
 )
-from chalicelib.core.settings import Settings
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_envelope import letters_failure
+from chalicelib.sending_domains import return_path
 
 _REFUSALS: dict[str, tuple[type[Retry] | type[Failed], int, str, int]] = {
     "TooManyRequestsException": (Retry, 454, "4.4.5", TRANSIENT_FAILURE),
@@ -54,36 +59,18 @@ class SesClient(Protocol):
         ...
 
 
-def client(current: Settings) -> SesClient:
-    """Return the client for the settings' credentials, or else for those of this process.
-
-    Where the service itself is not on AWS, its own credentials are for other addresses.
-    """
-    import boto3
-    from botocore.config import Config
-
-    own: dict[str, Any] = {}
-    if current.ses_access_key_id:
-        own = {
-            "region_name": current.ses_region,
-            "aws_access_key_id": current.ses_access_key_id,
-            "aws_secret_access_key": current.ses_secret_access_key,
-            "aws_session_token": current.ses_session_token or None,
-            "endpoint_url": current.ses_endpoint or None,
-        }
-    # The library's types do not know this option
-    options: Any = {"ignore_configured_endpoint_urls": True} if own else {}
-    config = Config(retries={"total_max_attempts": 1}, **options)
-    ses: SesClient = boto3.client("sesv2", config=config, **own)
-    return ses
-
-
 class SesTransport:
-    """Deliver by SES, under the configuration set that is named."""
+    """Deliver by SES, under the configuration set that is named.
 
-    def __init__(self, client: SesClient, configuration_set: str = "") -> None:
+    ``notifies`` says that this service gets the set's notifications.
+    """
+
+    def __init__(
+        self, client: SesClient, configuration_set: str = "", *, notifies: bool = False
+    ) -> None:
         self._client = client
         self._configuration_set = configuration_set
+        self._notifies = notifies
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once; the whole request is the step to be committed."""
@@ -105,14 +92,20 @@ class SesTransport:
             return Retry(421, internal("4.4.2", f"SES did not answer: {error}"), TIMEOUT)
         except BotoCoreError as error:
             return Retry(421, internal("4.4.1", f"SES was not reached: {error}"), SOFT_BOUNCE)
-        return Delivered(250, f"2.0.0 accepted by SES as {response['MessageId']}", tls="TLS")
+        reply = f"2.0.0 accepted by SES as {response['MessageId']}"
+        return Delivered(250, reply, tls="TLS", reports_later="EmailTags" in request)
 
     def _request(self, data: bytes, sender: str, recipient: str) -> dict[str, Any]:
         request: dict[str, Any] = {
             "Destination": {"ToAddresses": [recipient]},
             "Content": {"Raw": {"Data": data}},
         }
-        if sender:
+        local_part = sender.rpartition("@")[0]
+        if self._notifies and return_path.message_of(local_part):
+            request["EmailTags"] = [
+                {"Name": ses.MESSAGE_TAG, "Value": ses.tag_value(local_part.lower())}
+            ]
+        elif sender:
             request["FeedbackForwardingEmailAddress"] = sender
         if self._configuration_set:
             request["ConfigurationSetName"] = self._configuration_set

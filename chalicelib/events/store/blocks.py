@@ -19,6 +19,9 @@ Access patterns of ``events``:
 Shard 0 is written without its number, as before there were shards. The day index tells which shards
 a day has.
 
+A block of a recipient that holds a delivery is kept for ``DELIVERIES_RETENTION``, for recipient
+validation.
+
 Storing the same events again writes the same items. An event that was stored again in other blocks
 is read once (``search``).
 """
@@ -37,7 +40,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
 from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
 from chalicelib.events.positions import moment_of, position, position_at
-from chalicelib.events.store import day_index, expiry, partitions
+from chalicelib.events.store import day_index, delivery_expiry, expiry, partitions
 
 
 class BlockItem(Keyed):
@@ -171,16 +174,20 @@ def _placed(partition: str, events: Sequence[Event], block: EncodedBlock) -> Pla
         partition = partitions.in_shard(partition, shard)
         # A block may begin before midnight and end after it
         entries = [day_index.shard_entry(event, shard) for event in (events[0], events[-1])]
-    return PlacedBlock(_item(partition, sk, block), entries)
+    return PlacedBlock(_item(partition, sk, events, block), entries)
 
 
-def _item(pk: str, sk: str, block: EncodedBlock) -> BlockItem:
+def _item(pk: str, sk: str, events: Iterable[Event], block: EncodedBlock) -> BlockItem:
+    # That somebody got mail is of use for longer than the events are shown, and a later expiry
+    # takes no write
+    is_delivery = partitions.is_recipient(pk) and any(e["type"] == "delivery" for e in events)
+    expires = delivery_expiry if is_delivery else expiry
     return {
         "pk": pk,
         "sk": sk,
         "count": block.size,
         "data": block.data,
-        "expires": expiry(block.newest_ms),
+        "expires": expires(block.newest_ms),
     }
 
 
@@ -212,4 +219,4 @@ def _rewrite(stored_block: StoredBlock, block: EventBlock, erased: frozenset[str
         table.delete(stored_block.pk, stored_block.sk, **unchanged)
         return
     encoded = EncodedBlock(moment_of(stored_block.sk), len(rest), event_blocks.encode(rest))
-    table.put(_item(stored_block.pk, stored_block.sk, encoded), **unchanged)
+    table.put(_item(stored_block.pk, stored_block.sk, rest, encoded), **unchanged)

@@ -31,6 +31,11 @@ def recipient(account: object, address: str) -> str:
     return f"{account}#recipient#{address}"
 
 
+def is_recipient(partition: str) -> bool:
+    """Tell whether a partition is that of a recipient."""
+    return partition.split("#", 2)[1] == "recipient"
+
+
 def transmission(account: object, transmission_id: str) -> str:
     """Return the partition of a transmission, its shard 0."""
     return f"{account}#transmission#{transmission_id}"

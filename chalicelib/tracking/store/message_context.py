@@ -12,7 +12,8 @@ Access patterns of ``messages``:
 - the contexts of a work unit's messages → ``transmission#<id>#<block>`` / ``facts#<first index>``
   (many units in one request; the index has eight digits; ``core.message_keys``)
 - the context of one message by its id → ``transmission#<id>#<block>`` / ``facts#0 ..
-  facts#<index>`` (the last one, or that of a block before; also to erase a recipient's data)
+  facts#<index>`` (the last one, or that of a block before; also to erase a recipient's data, and to
+  find the messages that SES tells of)
 """
 
 from __future__ import annotations
@@ -134,6 +135,25 @@ def of_message(message_id: str) -> Context | None:
     transmission_id, index = ids.transmission_of(message_id)
     item = _item_of(transmission_id, index)
     return _contexts(item, [index]).get(message_id) if item else None
+
+
+def of_each(message_ids: Iterable[str]) -> dict[str, Context]:
+    """Return the contexts of these messages, by message id, with one request for each work unit.
+
+    It need not be known to which units they belong. Messages without a stored context are left out.
+    """
+    contexts: dict[str, Context] = {}
+    indexes: dict[str, set[int]] = {}
+    for message_id in message_ids:
+        transmission_id, index = ids.transmission_of(message_id)
+        indexes.setdefault(transmission_id, set()).add(index)
+    for transmission_id, pending in indexes.items():
+        while pending:
+            item = _item_of(transmission_id, max(pending))
+            of_unit = _contexts(item, pending) if item else {}
+            contexts |= of_unit
+            pending -= {max(pending), *(ids.transmission_of(each)[1] for each in of_unit)}
+    return contexts
 
 
 def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from infrastructure.local.dns.recipient_domains import mail_records
 from infrastructure.local.dns.resolver import Records, RecordSource
 
 
@@ -30,9 +31,12 @@ class LocalAnswers:
         self._service = service
 
     def lookup(self, name: str) -> Records | None:
-        """Return the records at a name, ``None`` if it does not exist."""
+        """Return the records at a name, ``None`` if it does not exist.
+
+        Domains of many recipients are known as well; they are in no list.
+        """
         answer = self.get(name)
-        return answer.records if answer else None
+        return answer.records if answer else mail_records(name)
 
     def get(self, name: str) -> Answer | None:
         """Return the answer about a name, ``None`` if it does not exist."""

@@ -1,7 +1,8 @@
 """Check the names and records that a user writes, and bring them into one spelling.
 
-Values are written as in a zone file but unquoted: A ``192.0.2.1``, MX ``10 mail.example.com``,
-CNAME ``mail.example.com``, TXT the whole text. Errors say which record is wrong and how.
+Values are written as in a zone file but unquoted: A ``192.0.2.1``, MX ``10 mail.example.com`` (null
+MX ``0 .``), CNAME ``mail.example.com``, TXT the whole text. Errors say which record is wrong and
+how.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def _mail_host(value: str) -> str:
         raise BadRecord('an MX value is a preference and a host, such as "10 mail.example.com"')
     if len(preference) > 5 or int(preference) > _LARGEST_PREFERENCE:
         raise BadRecord(f"the preference of an MX value is at most {_LARGEST_PREFERENCE}")
-    return f"{int(preference)} {read_name(host.strip())}"
+    is_null = host.strip() == "."  # the domain takes no mail (RFC 7505)
+    return f"{int(preference)} {'.' if is_null else read_name(host.strip())}"
 
 
 _VALUES: Mapping[str, Callable[[str], str]] = {

@@ -3,6 +3,7 @@
 - a sending domain: its DKIM TXT records, its CNAME to the service's mail domain, its MX, and a
   DMARC policy
 - a tracking domain: its CNAME to the service
+- an inbound domain: its MX
 - the service's own names: this machine, and an SPF record
 
 A domain that begins with ``broken-`` gets wrong records, so that failing verification can be tried.
@@ -17,6 +18,8 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import InboundDomain
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dmarc_record import dmarc_record
 from chalicelib.sending_domains.further_keys import store as further_keys
@@ -53,6 +56,8 @@ class ServiceRecords:
             return _mail_records(domain)
         if tracking_domains.get(name):
             return _tracking_records(name)
+        if inbound_domain := inbound_domains.get(name):
+            return _inbound_records(inbound_domain)
         return None
 
     def all(self) -> dict[str, Records]:
@@ -70,6 +75,8 @@ class ServiceRecords:
             for tracking_domain in tracking_domains.in_scope(scope):
                 name = tracking_domain.domain
                 records.setdefault(name, _tracking_records(name))
+            for inbound_domain in inbound_domains.in_scope(scope):
+                records.setdefault(inbound_domain.domain, _inbound_records(inbound_domain))
         return {name: records[name] for name in records if name.endswith(_ZONE)}
 
 
@@ -124,6 +131,10 @@ def _dmarc_records(domain: SendingDomain | None) -> Records | None:
 
 def _tracking_records(name: str) -> Records:
     return [("CNAME", _host_for(name, cname_target()))]
+
+
+def _inbound_records(domain: InboundDomain) -> Records:
+    return [("MX", f"10 {_host_for(domain.domain, mail_domain(domain.account_id))}")]
 
 
 def _host_for(name: str, host: str) -> str:

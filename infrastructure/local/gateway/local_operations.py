@@ -29,7 +29,7 @@ from infrastructure.local.gateway.mailbox_endpoint import (
     MOST_LISTED,
     MailboxEndpoint,
 )
-from infrastructure.local.gateway.message_endpoint import ACTIONS, WAYS, MessageEndpoint
+from infrastructure.local.gateway.message_endpoint import ACTIONS, MOST_TEXT, WAYS, MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import MOST_REQUESTS
@@ -93,7 +93,13 @@ _CHECK = record(
     details=array(text()),
 )
 _FEATURE = record(feature=text(), uses=integer(), example=text())
-_ACTION = obj("action", action=one_of(ACTIONS), url=text(), way=one_of(WAYS))
+_ACTION = obj(
+    "action",
+    action=one_of(ACTIONS),
+    url=text(),
+    way=one_of(WAYS),
+    text=text(least=1, most=MOST_TEXT, about="What the person writes, for the action `answer`"),
+)
 _STEPS = record(
     action=one_of(ACTIONS),
     steps=array(record(method=one_of(["GET", "POST", "SMTP"]), url=text(), status=integer())),

@@ -27,7 +27,8 @@ from infrastructure.local.sink.reports import Accepted
 
 _MESSAGE = "/local/mailbox/{id}"
 WAYS = ("one-click", "page")
-ACTIONS = ("open", "click", "unsubscribe", "complain", "bounce", "reply")
+ACTIONS = ("open", "click", "unsubscribe", "complain", "bounce", "reply", "answer")
+MOST_TEXT = 50_000
 
 
 class MessageEndpoint:
@@ -83,6 +84,9 @@ class MessageEndpoint:
         if way not in WAYS:
             raise LocalError(400, f"way must be one of {', '.join(WAYS)}")
         recipient = self._recipient
+        if name == "answer":
+            text = _text_of(body)
+            return lambda accepted: recipient.answer(accepted, text)
         if url:
             # What a link leads to stands for the link
             links = links_of(message)
@@ -99,3 +103,11 @@ class MessageEndpoint:
         if source is None:
             raise NoSuchThing
         return StoredMessage(source)
+
+
+def _text_of(body: dict[str, Any]) -> str:
+    """Return the text of an answer; raises 400."""
+    text = body.get("text")
+    if not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT:
+        raise LocalError(400, f"text must be a text of 1 to {MOST_TEXT} characters")
+    return text.encode(errors="replace").decode()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from infrastructure.local.sink.answers import answer, answer_addresses
 from infrastructure.local.sink.mail_client import (
     ONE_CLICK,
     TIMEOUT_SECONDS,
@@ -88,22 +89,44 @@ class Recipient:
         """Answer automatically, as somebody on vacation does (RFC 3834)."""
         return self._mail_back(accepted, automatic_reply)
 
+    def answer(self, accepted: Accepted, text: str) -> list[Step]:
+        """Answer as a person does, to Reply-To or From: the service takes it if it is for it.
+
+        It takes what is sent to an inbound domain.
+        """
+        addresses = answer_addresses(accepted.message)
+        if not self._inbound or not addresses:
+            raise NoTarget("the message has no address to answer to")
+        mail = answer(accepted, addresses, text, datetime.now(UTC))
+        try:
+            self._send(accepted.recipient, addresses, mail)
+        except smtplib.SMTPRecipientsRefused as error:
+            code, reply = next(iter(error.recipients.values()))
+            raise NoTarget(
+                f"the service takes no mail for {', '.join(addresses)} ({code} "
+                f"{reply.decode('utf-8', 'replace')[:200]}): is its domain an inbound domain?"
+            ) from None
+        return [Step("SMTP", f"mailto:{address}", 250) for address in addresses]
+
     def _mail_back(
         self, accepted: Accepted, write: Callable[[Accepted, datetime], bytes]
     ) -> list[Step]:
         # RFC 5321 4.5.5: nothing is ever reported to the null return path.
         if not self._inbound or not accepted.sender:
             raise NoTarget(f"no way to report to <{accepted.sender}>")
-        report = write(accepted, datetime.now(UTC))
-        options = [] if report.isascii() else ["BODY=8BITMIME"]
-        if not accepted.sender.isascii():
+        self._send("", [accepted.sender], write(accepted, datetime.now(UTC)))
+        return [Step("SMTP", f"mailto:{accepted.sender}", 250)]
+
+    def _send(self, sender: str, recipients: list[str], mail: bytes) -> None:
+        assert self._inbound
+        options = [] if mail.isascii() else ["BODY=8BITMIME"]
+        if not all(map(str.isascii, [sender, *recipients])):
             options.append("SMTPUTF8")
         host, port = self._inbound
         # Named, because smtplib would otherwise ask the resolver for this machine's name.
         with smtplib.SMTP(host, port, HOSTNAME, TIMEOUT_SECONDS) as inbound:
             inbound.ehlo_or_helo_if_needed()
-            inbound.sendmail("", [accepted.sender], report, options)
-        return [Step("SMTP", f"mailto:{accepted.sender}", 250)]
+            inbound.sendmail(sender, recipients, mail, options)
 
     def _visit(self, url: str, form: str | None = None) -> Step:
         try:

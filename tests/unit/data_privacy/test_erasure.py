@@ -11,9 +11,11 @@ from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
+from chalicelib.received_mail import store as received_mail
 from chalicelib.tracking.store import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send
+from tests.unit.received_mail.examples import mail, octets_of, stored
 from tests.unit.tracking.examples import NINE
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -86,3 +88,12 @@ def test_events_are_erased_under_the_spelling_of_version_0_1_0() -> None:
     old |= {"rcpt_to": typed, "message_id": "made elsewhere"}
     events.put_all([make_event("delivery", old, NINE)])
     assert erase(Scope(1, 0), "ann@xn--bcher-kva.test") == 1
+
+
+def test_mail_from_and_to_the_recipient_is_deleted() -> None:
+    to_ann, from_ann = stored(1, rcpt_to="Ann@X.test"), stored(2, mail_from=ANN)
+    by_ann = stored(3, octets_of(mail(From="Ann <ann@x.test>")), mail_from="")
+    others = stored(4), stored(5, mail_from=ANN, subaccount_id=3)
+    assert erase(Scope(1, 0), ANN) == 3
+    assert [received_mail.get(1, each.id) for each in (to_ann, from_ann, by_ann)] == [None] * 3
+    assert all(received_mail.get(1, each.id) for each in others)

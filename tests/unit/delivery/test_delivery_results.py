@@ -39,6 +39,12 @@ def only_event(outcome: Outcome, seconds: float = 2.0, attempt: int = 1) -> dict
     return event
 
 
+def test_a_message_whose_delivery_is_reported_later_has_no_event_and_does_not_go_on() -> None:
+    outcome = replace(DELIVERED, reports_later=True)
+    results = results_of(batch_of(1), {0: entry(outcome, 2.0)})
+    assert (results.events, results.rest) == ([], [])
+
+
 @given(ENTRIES, st.integers(1, 20))
 def test_the_same_batch_and_entries_give_the_same_results(entries: Any, attempt: int) -> None:
     assert results_of(batch_of(6, attempt), entries) == results_of(batch_of(6, attempt), entries)

@@ -86,6 +86,19 @@ def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own(
     assert ses._configuration_set == "dedicated"
 
 
+def test_ses_reports_later_what_leaves_by_the_stages_own_configuration_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRANSPORT", "ses")
+    monkeypatch.setenv("SES_CONFIGURATION_SET", "postfinch-test")
+    settings.cache_clear()
+    own, other = transport(DEFAULT), transport(replace(DEFAULT, ses_pool="dedicated"))
+    assert isinstance(own, SesTransport)
+    assert isinstance(other, SesTransport)
+    assert (own._configuration_set, own._notifies) == ("postfinch-test", True)
+    assert (other._configuration_set, other._notifies) == ("dedicated", False)
+
+
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.parametrize(
     ("mta_sts", "policy_queries"), [("true", ["_mta-sts.inbox.test"]), ("false", [])]

@@ -146,7 +146,9 @@ def test_events_expire_after_ten_days_and_index_entries_not_before_them() -> Non
     with clock.use(lambda: NINE / 1000 + 3600):
         service.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
     expires = {item["pk"].split("#")[1].split("/")[0]: item["expires"] for item in raw_items()}
-    blocks_expire = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
+    # That of a recipient holds a delivery
+    assert expires.pop("recipient") == (NINE + HOUR - 1) // 1000 + 90 * 86_400
+    blocks_expire = {expires.pop(kind) for kind in ("day", "transmission", "campaign")}
     assert blocks_expire == {(NINE + HOUR - 1) // 1000 + 864_000}
     assert set(expires) == {"days", "campaigns"}
     assert all(
@@ -305,3 +307,36 @@ def test_a_block_of_another_time_is_not_rewritten() -> None:
         service.erase_recipient(Scope(1, None), "ann@example.test")
     assert {each.operation for each in requests} == {"Query", "BatchWriteItem", "DeleteItem"}
     assert len(requests) < 14
+
+
+def expiries(recipient: str) -> set[int]:
+    pk = partitions.recipient(1, recipient)
+    items = blocks.table.query_all("#pk = :pk", {"pk": pk})
+    return {item["expires"] for item in items}
+
+
+def test_a_block_of_a_recipient_with_a_delivery_is_kept_for_ninety_days() -> None:
+    to_ann = event_at(NINE, 0, "delivery", "ann@x.test")
+    service.put_all([to_ann, event_at(NINE, 1, "delay", "b@x.test")])
+    days = settings().deliveries_retention // 86_400
+    assert (days, expiries("ann@x.test")) == (90, {NINE // 1000 + 90 * 86_400})
+    assert expiries("b@x.test") == {NINE // 1000 + settings().events_retention}
+
+
+def test_an_erasure_takes_the_delivery_and_its_longer_expiry_away() -> None:
+    events = [event_at(NINE, n, kind, "ann@x.test") for n, kind in enumerate(("delivery", "delay"))]
+    service.put_all(events)
+    blocks.remove(partitions.recipient(1, "ann@x.test"), events[:1])
+    assert expiries("ann@x.test") == {NINE // 1000 + settings().events_retention}
+    assert service.was_delivered(Scope(1, None), "ann@x.test", 0) is False
+
+
+def test_a_delivery_is_remembered_when_searches_no_longer_show_it() -> None:
+    service.put_all([event_at(NINE, recipient="ann@x.test")])
+    everybody = Scope(1, None)
+    assert service.was_delivered(everybody, "Ann@X.test", NINE)
+    assert not service.was_delivered(everybody, "ann@x.test", NINE + 1)
+    assert not service.was_delivered(Scope(2, None), "ann@x.test", NINE)
+    assert not service.was_delivered(Scope(1, 7), "ann@x.test", NINE)
+    service.erase_recipient(everybody, "ann@x.test")
+    assert not service.was_delivered(everybody, "ann@x.test", NINE)

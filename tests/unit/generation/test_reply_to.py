@@ -12,6 +12,7 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.caches import clear_caches
+from chalicelib.core.scope import Scope
 from chalicelib.generation.reply_to import name_of
 from chalicelib.inbound_domains import reply_address
 from chalicelib.inbound_domains import store as inbound_domains
@@ -43,7 +44,7 @@ def prebuilt(*lines: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def _sender() -> None:
+def _sender(cloud: None) -> None:
     make_sender()
     store_inbound_domain(DOMAIN)
 
@@ -68,7 +69,7 @@ class TestWithDomain:
             (inline(reply_to='a@x.test, "Désk, Help" <b@x.test>'), "Désk, Help"),
             (inline(**{"from": "a@mail.example.test"}), ""),
             (prebuilt(), "Ann Lee"),
-            (prebuilt("Reply-To: Support <help@x.test>", "Reply-To: x@x.test"), "Support"),
+            (prebuilt("Reply-To: Support <help@x.test>"), "Support"),
             (prebuilt("Reply-To: help@x.test"), "Ann Lee"),
         ],
     )
@@ -94,8 +95,7 @@ class TestWithDomain:
         assert max(map(len, finished.data.partition(b"\r\n\r\n")[0].split(b"\r\n"))) <= 998
 
     def test_the_reply_to_of_the_content_counts_once_the_domain_is_gone(self) -> None:
-        (domain,) = inbound_domains.of_account(1)
-        inbound_domains.delete(domain)
+        inbound_domains.delete(Scope(1, None), DOMAIN)
         clear_caches()
         field = message(**inline(reply_to="Support <help@x.test>"))["Reply-To"]
         assert [each.addr_spec for each in field.addresses] == ["help@x.test"]

@@ -71,7 +71,8 @@ def test_the_relay_webhook_is_set_and_taken_away_in_a_transaction_of_others() ->
     dynamo.transact([store.relay_webhook_write(domain, "12")])
     store.forget(domain)
     with_webhook = registered("in.test")
-    assert with_webhook and with_webhook.relay_webhook_id == "12"
+    assert with_webhook
+    assert with_webhook.relay_webhook_id == "12"
     with pytest.raises(dynamo.TransactionFailed):
         dynamo.transact([store.relay_webhook_write(domain, "13")])
     dynamo.transact([store.relay_webhook_write(with_webhook, "")])

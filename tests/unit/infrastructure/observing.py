@@ -61,6 +61,10 @@ def permissions_for(
             for resource in resources:
                 yield Permission("ses:SendEmail", resource)
                 yield Permission("ses:SendRawEmail", resource)
+        case "sesv2" if operation.endswith(("EmailIdentity", "Attributes")):
+            yield Permission(f"ses:{operation}", f"identity/{arguments['EmailIdentity']}")
+            if arguments.get("Tags"):
+                yield Permission("ses:TagResource", f"identity/{arguments['EmailIdentity']}")
         case "events" if operation == "PutEvents":
             for entry in arguments["Entries"]:
                 yield Permission("events:PutEvents", entry["EventBusName"])

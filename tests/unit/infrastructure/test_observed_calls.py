@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,13 +19,14 @@ import pytest
 from moto import mock_aws
 
 import app
-from chalicelib.core import aws, clock
+from chalicelib.core import aws, clock, ses
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import App
 from chalicelib.core.lambda_events import scheduled_event, sqs_event
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from infrastructure.deployment.functions import FunctionKind, functions
@@ -35,6 +37,7 @@ from relay.inbound import MailAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import create_resources
 from tests.http_target import Post, Reply, Target, serving
+from tests.ses_stand_in import ses_stand_in
 from tests.unit import test_isolation as isolation
 from tests.unit import test_schedules as schedules
 from tests.unit.calling import Client
@@ -43,6 +46,7 @@ from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.event_export.aws_targets import ARNS, make_targets
 from tests.unit.inbound.samples import dsn, group
+from tests.unit.inbound.ses_notifications import records
 from tests.unit.infrastructure.observing import (
     Observer,
     Permission,
@@ -186,7 +190,8 @@ def send_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
             send(client, "late@inbox.test", "later@inbox.test")
             service.work_off_queues()
         for queue in app.QUEUE_HANDLERS:
-            service.fail_once(queue)
+            if queue != "ses-notifications":  # what it cannot read is dropped
+                service.fail_once(queue)
         service.use_ses()
         send(client, "one@inbox.test")
         send(client, "two@inbox.test", "three@inbox.test")
@@ -314,6 +319,17 @@ def react(service: Service) -> None:
     with service.observer.working_as(RELAY):
         assert reports.place_of(messages[0].sender) is None
         reports.accept(envelope)
+    notify(service, messages[0].sender.partition("@")[0])
+
+
+def notify(service: Service, report_id: str) -> None:
+    """Let SES tell of the message with this return path."""
+    url = service._url("ses-notifications")
+    example = ses.tag_value(records.report_id())
+    for body in (records.delivery(), records.late_bounce()):
+        body = body.replace(example, ses.tag_value(report_id))
+        aws.sqs().send_message(QueueUrl=url, MessageBody=body)
+    service.work_off_queues()
 
 
 def ingest_events(service: Service, client: Client) -> None:
@@ -347,6 +363,7 @@ def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
         zone.set("s1._domainkey.kept1.test", record)
         reports = ("TXT", "v=TLSRPTv1; rua=mailto:reports@inbox.test")
         zone.set("_smtp._tls.reported1.test", reports)
+        zone.set("example.test", ("A", "192.0.2.7"))
         time = Clock(schedules.NOON / 1000)
         with clock.use(time):
             make_account()
@@ -360,11 +377,51 @@ def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
                 service.call(name)
 
 
+def manage_identities(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Let the schedule make, change and delete the identity of a domain in SES."""
+    patch.setattr(recheck, "_THREADS", 1)
+    schedule = "reverify_domains"
+    name = "identity.test"
+    for zone in served_zone(patch):
+        zone.set(f"s1._domainkey.{name}", ("TXT", txt_record(PAIR.public_b64)))
+        with ses_stand_in() as stand_in, clock.use(Clock(schedules.NOON / 1000)):
+            settle_ses(patch, stand_in.url)
+            key = sealed_key(PAIR, "s1", name)
+            assert domains.create(domain(name, dkim=key, check_ms=1))
+            service.call(schedule)
+            assert not stand_in.identities[name].forwards_bounces
+            before = domains.get(name)
+            assert before
+            after = replace(before, dkim=sealed_key(PAIR, "s2", name), check_ms=1)
+            domains.save(before, after)
+            service.call(schedule)
+            assert stand_in.identities[name].selector == "s2"
+            last = domains.get(name)
+            assert last
+            domains.delete(last)
+            service.call(schedule)
+            assert stand_in.identities == {}
+
+
+def settle_ses(patch: pytest.MonkeyPatch, url: str) -> None:
+    """Let mail leave by the SES at this address."""
+    values = {
+        "TRANSPORT": "ses",
+        "SES_REGION": "us-east-1",
+        "SES_ACCESS_KEY_ID": "x",
+        "SES_SECRET_ACCESS_KEY": "x",  # pragma: allowlist secret
+        "SES_ENDPOINT": url,
+        "SES_CONFIGURATION_SET": "postfinch-test",
+    }
+    for each, value in values.items():
+        patch.setenv(each, value)
+
+
 @pytest.fixture(scope="module")
 def observed() -> Iterator[dict[str, set[Permission]]]:
     """The permissions that each function and the relay have needed."""
     permissions: dict[str, set[Permission]] = {}
-    for scenario in (call_every_route, send_messages, run_schedules):
+    for scenario in (call_every_route, send_messages, run_schedules, manage_identities):
         with pytest.MonkeyPatch.context() as patch, mock_aws():
             for name, value in SETTINGS.items():
                 patch.setenv(name, value)

@@ -35,6 +35,7 @@ def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_nam
         "webhook-events",
         "webhook-batches",
         "event-exports",
+        "ses-notifications",
         "inbound-mail",
     )
     names = local_cloud.client("dynamodb").list_tables()["TableNames"]

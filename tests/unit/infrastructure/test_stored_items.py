@@ -16,6 +16,10 @@ from chalicelib.accounts.model import Account
 from chalicelib.accounts.store.accounts import AccountItem
 from chalicelib.accounts.store.usage_items import Share, UsageItem, UsageShareItem
 from chalicelib.accounts.usage_window import UsageWindow
+from chalicelib.inbound_domains.model import InboundDomain
+from chalicelib.inbound_domains.store import InboundDomainItem
+from chalicelib.relay_webhooks.model import RelayWebhook
+from chalicelib.relay_webhooks.store import RelayWebhookItem
 from chalicelib.sending_domains.model import MailedToken, SendingDomain
 from chalicelib.sending_domains.store import SendingDomainItem, TokenFields
 from chalicelib.subaccounts.model import Subaccount
@@ -62,6 +66,8 @@ RECORDS: list[tuple[Any, Any]] = [
     (AbTestItem, AbTest),
     (AccountItem, Account),
     (CircuitBreakerItem, CircuitBreaker),
+    (RelayWebhookItem, RelayWebhook),
+    (InboundDomainItem, InboundDomain),
     (SendingDomainItem, SendingDomain),
     (SubaccountItem, Subaccount),
     (TemplateCountsItem, Counts),

@@ -54,7 +54,7 @@ def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_wee
     queues = of_type("AWS::SQS::Queue")
     consumed = {name: queue for name, queue in queues.items() if "RedrivePolicy" in queue}
     assert {name for name in queues if not name.endswith("DeadQueue")} == set(consumed)
-    assert len(consumed) == 10
+    assert len(consumed) == 12
     for queue in consumed.values():
         assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
         target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Sub"].removeprefix("${")

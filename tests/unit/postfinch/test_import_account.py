@@ -237,6 +237,8 @@ def test_domains_are_taken_with_the_key_that_the_source_shows(
     key = {"private": pair.private_pem, "public": pair.public_b64, "selector": "s1"}
     status = {"ownership_verified": True}
     fake_source.results = {
+        "/api/v1/inbound-domains": [{"domain": "in.example.test"}],
+        "/api/v1/inbound-domains/in.example.test/routes": [{"pattern": "x*", "action": "drop"}],
         "/api/v1/tracking-domains": [{"domain": "t.example.test", "secure": True}],
         "/api/v1/sending-domains": [
             {"domain": "a.test", "dkim": key, "tracking_domain": "t.example.test"},
@@ -258,6 +260,9 @@ def test_domains_are_taken_with_the_key_that_the_source_shows(
     assert domains["b.test"]["dkim"]["selector"] == "s1-2"
     assert "private DKIM key" in results["sending-domains b.test"]["reason"]
     assert "without tracking_domain" in results["sending-domains c.test"]["reason"]
+    assert "MX record" in results["inbound-domains in.example.test"]["reason"]
+    path = "/api/v1/inbound-domains/in.example.test/routes"
+    assert account.get(path).results == [{"pattern": "x*", "action": "drop"}]
     assert "set secure" in results["tracking-domains t.example.test"]["reason"]
 
 

@@ -341,3 +341,26 @@ def _anonymous_kb() -> int:
     """Return the memory of this process that is not the kernel's cache of files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+
+MAILS = Path(__file__).parent / "mails"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "html", "files"),
+    [
+        ("mixed", "Good Morning;", "<HR>", []),
+        ("nested", "The footer", "<p>The footer</p>", []),
+        ("delivery-status", "An error occurred", None, [("", 461), ("message.eml", 1024)]),
+        ("base64encodedroot", None, None, [("screenshot.png", 425)]),
+        ("decoderended", "Note: forwarded message", "html section\u00dc", [("message.eml", 0)]),
+    ],
+)
+def test_the_test_messages_of_mailparser_are_read(
+    name: str, text: str | None, html: str | None, files: list[tuple[str, int]]
+) -> None:
+    parsed = parsing.read((MAILS / f"{name}.eml").read_bytes())
+    for content, start in ((parsed.text, text), (parsed.html, html)):
+        assert (content is None) is (start is None)
+        assert (start or "") in (content or "")
+    assert [(each.name, each.size) for each in parsed.attachments] == files

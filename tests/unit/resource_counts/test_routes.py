@@ -44,6 +44,7 @@ def test_every_kind_is_counted_as_its_list_shows_it(client: Client) -> None:
         "recipient_lists": "/api/v1/recipient-lists",
         "sending_domains": "/api/v1/sending-domains",
         "tracking_domains": "/api/v1/tracking-domains",
+        "inbound_domains": "/api/v1/inbound-domains",
         "webhooks": "/api/v1/webhooks",
         "suppressions": "/api/v1/suppression-list",
         "subaccounts": "/api/v1/subaccounts",

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from chalicelib.core import clock
+from chalicelib.core import clock, queues
 from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
+from chalicelib.events import stream
 from chalicelib.webhook_dispatch.collect import collect
 from chalicelib.webhook_dispatch.merge import merge_events
 from chalicelib.webhook_dispatch.worker import post_batches
@@ -26,9 +27,16 @@ from tests.fake_cloud import AwsRequest, aws_requests, sqs_event
 #: 2026-01-31 09:00:00 UTC
 NINE = 1_769_850_000.0
 
+
+def _pass_events(event: dict[str, Any]) -> dict[str, Any]:
+    """Take events off their queue, as recording does; the test reads what was sent."""
+    return {"batchItemFailures": []}
+
+
 _HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "webhook-events": merge_events,
     "webhook-batches": post_batches,
+    "events": _pass_events,
 }
 
 
@@ -54,6 +62,7 @@ class Simulation:
         self._order = count()
         self._messages: list[tuple[float, int, str, str]] = []
         self.handled: list[tuple[float, str]] = []
+        self.events: list[Event] = []
         self.repeat = 1
 
     @contextmanager
@@ -77,6 +86,8 @@ class Simulation:
                 queue = parameters["QueueUrl"].rpartition("/")[2].removeprefix(settings().queue(""))
                 for entry in parameters.get("Entries", [parameters]):
                     self.show(queue, entry["MessageBody"], entry["DelaySeconds"])
+                    if queue == "events":
+                        self.events += stream.decode(queues.read(entry["MessageBody"]))
 
     def show(self, queue: str, body: str, delay: float = 0) -> None:
         """Put a message on a queue."""

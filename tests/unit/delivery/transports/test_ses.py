@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,9 +19,11 @@ from botocore.exceptions import (
 from moto import mock_aws
 from moto.ses.models import ses_backends
 
+from chalicelib.core import clock, ids, ses
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.ses import SesTransport
+from chalicelib.sending_domains import return_path
 
 MESSAGE = OutboundMessage("bounces@example.com", "b@example.net", b"Subject: x\r\n\r\nx\r\n")
 
@@ -102,6 +105,33 @@ def test_a_message_goes_out_as_raw_content() -> None:
             "ConfigurationSetName": "mail",
         }
     ]
+
+
+def test_what_ses_reports_later_is_tagged_with_the_signed_text_of_its_return_path() -> None:
+    client = FakeClient()
+    message_id = ids.message_id("191930000000000001", 3)
+    local_part = return_path.local_part(message_id, clock.now_ms())
+    transport = SesTransport(client, "postfinch-test", notifies=True)
+    tagged = replace(MESSAGE, sender=f"{local_part}@bounces.example.com")
+    outcome = transport.deliver(tagged, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert outcome.reports_later
+    (request,) = client.requests
+    assert "FeedbackForwardingEmailAddress" not in request
+    assert request["ConfigurationSetName"] == "postfinch-test"
+    (tag,) = request["EmailTags"]
+    # What SES allows in a tag
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,256}", tag["Name"])
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,256}", tag["Value"])
+    assert return_path.message_of(ses.local_part_of(tag["Value"])) == message_id
+
+
+def test_a_message_that_no_notification_could_name_counts_as_delivered_at_once() -> None:
+    client = FakeClient()
+    outcome = SesTransport(client, "set", notifies=True).deliver(MESSAGE, commit_at_once)
+    assert isinstance(outcome, Delivered)
+    assert not outcome.reports_later
+    assert client.requests[0]["FeedbackForwardingEmailAddress"] == MESSAGE.sender
 
 
 def test_absent_fields_are_left_out_of_the_request() -> None:

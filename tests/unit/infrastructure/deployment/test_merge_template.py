@@ -197,6 +197,45 @@ def test_the_dashboard_shows_every_queue_function_and_table() -> None:
     assert all(len(metric) >= 4 for w in widgets for metric in w["properties"]["metrics"])
 
 
+def test_the_parts_for_ses_are_there_only_where_mail_leaves_by_it() -> None:
+    parts = {name: each for name, each in resources().items() if each.get("Condition")}
+    names = [name for name, each in parts.items() if each["Condition"] == "SendsBySes"]
+    assert [parts[name]["Type"] for name in names] == [
+        "AWS::SES::ConfigurationSet",
+        "AWS::SNS::Topic",
+        "AWS::SNS::TopicPolicy",
+        "AWS::SES::ConfigurationSetEventDestination",
+        "AWS::SQS::QueuePolicy",
+        "AWS::SNS::Subscription",
+    ]
+    assert merged()["Conditions"]["SendsBySes"] == {"Fn::Equals": [{"Ref": "Transport"}, "ses"]}
+    variables = merged()["Globals"]["Function"]["Environment"]["Variables"]
+    choice = ["SendsBySes", {"Ref": "SesConfigurationSet"}, {"Ref": "AWS::NoValue"}]
+    assert variables["SES_CONFIGURATION_SET"] == {"Fn::If": choice}
+    (function,) = (each for each in FUNCTIONS if each.queue == "ses-notifications")
+    assert event_source(function)["Enabled"] == {"Fn::If": ["SendsBySes", True, False]}
+
+
+def test_only_the_stages_configuration_set_may_tell_of_mail() -> None:
+    topic = resources()["SesTopicPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    (statement,) = topic
+    assert statement["Principal"] == {"Service": "ses.amazonaws.com"}
+    condition = statement["Condition"]["StringEquals"]
+    assert condition["AWS:SourceAccount"] == {"Ref": "AWS::AccountId"}
+    assert condition["AWS:SourceArn"]["Fn::Sub"].endswith(
+        ":configuration-set/${SesConfigurationSet}"
+    )
+    (statement,) = resources()["SesQueuePolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "sns.amazonaws.com"}
+    assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Ref": "SesTopic"}}}
+    subscription = resources()["SesSubscription"]["Properties"]
+    assert subscription["Endpoint"] == {"Fn::Sub": "${SesNotificationsQueue.Arn}"}
+    assert subscription["RawMessageDelivery"] is True
+    assert subscription["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::Sub": "${SesNotificationsDeadQueue.Arn}"}
+    }
+
+
 def test_the_function_of_targets_runs_only_where_there_are_some() -> None:
     (function,) = (each for each in FUNCTIONS if each.queue == "event-exports")
     assert event_source(function)["Enabled"] == {"Fn::If": ["HasEventTargets", True, False]}

@@ -13,6 +13,7 @@ from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from infrastructure.local.dns.records import ServiceRecords
 from tests.unit import key_pairs
+from tests.unit.inbound_domains.examples import store_inbound_domain
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.tracking_domains.examples import store_tracking_domain
@@ -73,6 +74,14 @@ def test_a_tracking_domain_points_to_this_machine() -> None:
         assert ("A", "127.0.0.1") in records
 
 
+def test_an_inbound_domain_gets_its_mail_from_this_machine() -> None:
+    store_inbound_domain("in.shop.test")
+    store_inbound_domain("broken-in.test")
+    assert lookup("in.shop.test") == [("MX", "10 postfinch.test")]
+    assert lookup("broken-in.test") == [("MX", "10 wrong.invalid")]
+    assert lookup("a.in.shop.test") is None
+
+
 def test_names_that_begin_with_broken_get_wrong_records() -> None:
     create("broken-shop.test")
     store_tracking_domain("broken-track.test")
@@ -93,11 +102,14 @@ def test_all_names_have_the_records_that_a_lookup_answers() -> None:
     assert shop is not None
     further_keys.add(shop, FurtherKey("k1", DkimKey("s2", "shop.test", OTHER, b"s"), 1.0))
     store_tracking_domain("track.shop.test")
+    store_inbound_domain("in.shop.test")
+    store_inbound_domain("mail.shop.test")
     records = ServiceRecords().all()
     assert set(records) == {
         *("postfinch.test", "track.postfinch.test"),
         *("shop.test", "s1._domainkey.shop.test", "s2._domainkey.shop.test"),
         *("mail.shop.test", "broken-shop.test", "s1._domainkey.broken-shop.test"),
         *("_dmarc.shop.test", "_dmarc.mail.shop.test", "track.shop.test"),
+        "in.shop.test",
     }
     assert records == {name: lookup(name) for name in records}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,43 @@ def test_a_recipient_answers_by_mail(
     assert report["Return-Path"] == "<>"
 
 
+def test_a_person_answers_to_reply_to(box: Box, inbound: RunningSink) -> None:
+    content = (
+        "From: Shop <shop@a.test>\r\nReply-To: Ticket 7 <t+7@in.test>, x@in.test\r\n"
+        "Message-ID: <2@a.test>\r\nReferences: <0@a.test>\r\n <1@a.test>\r\n"
+        "Subject: =?utf-8?q?Sch=C3=B6n?=\r\n\r\nHow was it?\r\n"
+    )
+    message_id = box.mailbox.add("verp@bounces.test", "ann@b.test", content.encode())
+    steps = box.act(message_id, action="answer", text="Very good: 5 ★\n").results["steps"]
+    assert [step["url"] for step in steps] == ["mailto:t+7@in.test", "mailto:x@in.test"]
+    (entry,) = inbound.mailbox.list(to="t+7@in.test")
+    answer = message_from_bytes(inbound.mailbox.read(entry["id"]) or b"", policy=default)
+    assert answer["Return-Path"] == "<ann@b.test>"
+    assert (answer["From"], answer["To"]) == ("ann@b.test", "t+7@in.test, x@in.test")
+    assert answer["Subject"] == "Re: Schön"
+    assert answer["In-Reply-To"] == "<2@a.test>"
+    assert answer["References"] == "<0@a.test> <1@a.test> <2@a.test>"
+    assert "Auto-Submitted" not in answer
+    text = answer.get_content().replace("\r\n", "\n")
+    assert text.startswith("Very good: 5 ★\n\nOn ")
+    assert text.endswith("shop@a.test wrote:\n> How was it?\n")
+
+
+def test_an_answer_goes_to_from_where_there_is_no_reply_to(box: Box, inbound: RunningSink) -> None:
+    assert box.act(action="answer", text="Hi").status == 200
+    assert len(inbound.mailbox.list(to="a@a.test")) == 1
+    reply = box.act(box.empty_id, action="answer", text="Hi")
+    assert reply.status == 409
+
+
+def test_an_answer_that_the_service_does_not_take_is_told(box: Box) -> None:
+    content = b"From: bounce-hard@a.test\r\n\r\nx\r\n"
+    message_id = box.mailbox.add("", "ann@b.test", content)
+    reply = box.act(message_id, action="answer", text="Hi")
+    assert reply.status == 409
+    assert "inbound domain" in reply.error
+
+
 @pytest.mark.parametrize("action", ["open", "click", "unsubscribe", "complain", "bounce", "reply"])
 def test_what_a_message_does_not_offer_is_a_conflict(box: Box, action: str) -> None:
     reply = box.act(box.empty_id, action=action)
@@ -147,6 +185,9 @@ def test_a_service_that_does_not_answer_is_told(box: Box, inbound: RunningSink) 
         {"action": "dance"},
         {"action": "click", "url": 1},
         {"action": "open", "way": "x"},
+        {"action": "answer"},
+        {"action": "answer", "text": " "},
+        {"action": "answer", "text": "x" * 50_001},
     ],
 )
 def test_a_malformed_action_is_refused(box: Box, body: dict[str, object]) -> None:

@@ -1,0 +1,1 @@
+"""Tell whether mail to an address is likely to arrive (``/recipient-validation``)."""

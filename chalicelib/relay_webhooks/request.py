@@ -1,0 +1,70 @@
+"""Read the bodies of POST and PUT /relay-webhooks into a relay webhook and its credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+from chalicelib.core.domain_names import normalize
+from chalicelib.core.errors import ApiErrors, bad_request
+from chalicelib.relay_webhooks.model import AUTH_TYPES, SMTP, RelayWebhook
+from chalicelib.webhooks import custom_headers
+from chalicelib.webhooks.credentials import Credentials
+from chalicelib.webhooks.endpoint_request import EndpointReader
+
+#: Most bytes of names and values of the custom headers
+MOST_HEADER_BYTES: Final = custom_headers.MOST_BYTES
+_LONGEST_DOMAIN = 253
+_FIELDS = frozenset(
+    ("name", "target", "auth_type", "auth_request_details", "auth_token", "custom_headers", "match")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A relay webhook whose credentials are not sealed yet."""
+
+    webhook: RelayWebhook
+    credentials: Credentials
+
+
+def read_new(body: Any, blank: RelayWebhook) -> Draft:
+    """Return ``blank`` with the fields of ``body``; raises 400 or 422."""
+    return _read(_Reader(body, new=True), Draft(blank, Credentials()))
+
+
+def read_changes(body: Any, before: Draft) -> Draft:
+    """Return a relay webhook with the changes in ``body``; raises 400 or 422."""
+    if not isinstance(body, Mapping) or not _FIELDS.intersection(body):
+        raise bad_request("no valid fields in body")
+    return _read(_Reader(body, new=False), before)
+
+
+def _read(reader: _Reader, before: Draft) -> Draft:
+    fields = reader.endpoint_fields(name_required=False)
+    webhook = replace(before.webhook, **fields, domain=reader.domain(before.webhook.domain))
+    credentials = reader.credentials(webhook.auth_type, before.credentials)
+    reader.params.check()
+    return Draft(webhook, credentials)
+
+
+class _Reader(EndpointReader):
+    auth_types: ClassVar[Collection[str]] = AUTH_TYPES
+    header_bytes: ClassVar[int] = MOST_HEADER_BYTES + 1
+
+    def domain(self, before: str) -> str:
+        """Return the domain of ``match`` in its canonical spelling."""
+        if self.body.get("match") is None:
+            if self.new:
+                self.params.refuse("match", "match is a required field", None)
+            return before
+        match = self.params.inner("match")
+        match.choice("protocol", (SMTP,))
+        name = match.text("domain", most=_LONGEST_DOMAIN, required=self.new)
+        # A name that is none is that of no inbound domain, which the answer then says
+        return before if name is None else normalize(name) or name
+
+    def refuse_headers(self, text: str, value: Any) -> None:
+        """Refuse ``custom_headers`` with 422, as the vendor does."""
+        raise ApiErrors(422, [{"param": "custom_headers", "message": text, "value": value}])

@@ -1,0 +1,1 @@
+"""Sending domains as identities of Amazon SES, where mail leaves by it."""

@@ -1,0 +1,1 @@
+"""Tests of ``chalicelib/mail_verdicts``."""
