@@ -113,8 +113,8 @@ def test_an_answer_is_in_the_timeline_of_the_message_that_it_answers(
         "recipients": [{"address": recipient}],
         "options": {"reply_domain": DOMAIN},
     }
-    sent = inbound.request("POST", "/api/v1/transmissions", body)
-    assert sent.status == 200, sent.body
+    reply = inbound.request("POST", "/api/v1/transmissions", body)
+    assert reply.status == 200, reply.body
     (raw,) = inbound.arrived(recipient)
     original = email.message_from_bytes(raw, policy=email.policy.default)
     (reply_to,) = original["Reply-To"].addresses
@@ -123,7 +123,7 @@ def test_an_answer_is_in_the_timeline_of_the_message_that_it_answers(
     mail_in(inbound, reply_to.addr_spec, answer(In_Reply_To="<other@x.test>"))
     in_reply_to = posted(target, reply_to.addr_spec)["in_reply_to"]
     assert in_reply_to["rcpt_to"] == recipient
-    assert in_reply_to["transmission_id"] == sent.json["results"]["id"]
+    assert in_reply_to["transmission_id"] == reply.json["results"]["id"]
     # One that was sent to another address is matched by its headers
     to = f"other@{DOMAIN}"
     mail_in(inbound, to, answer(In_Reply_To=original["Message-ID"]))

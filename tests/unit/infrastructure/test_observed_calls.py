@@ -357,8 +357,8 @@ def receive_mail(service: Service, target: Target) -> None:
         envelope = SubmittedEnvelope("ann@inbox.test", to, data, "192.0.2.1", smtp_utf8=False)
         with service.observer.working_as(RELAY):
             places = tuple(map(acceptor.place_of, to))
-            begun = acceptor.begun(replace(envelope, places=places))
-            acceptor.accept(replace(begun, data=begun.trace + data))
+            opening = acceptor.begun(replace(envelope, places=places))
+            acceptor.accept(replace(opening, data=opening.trace + data))
         service.work_off_queues()
 
 
