@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from chalicelib.accounts.store import accounts
 from chalicelib.core import audit
@@ -33,7 +33,7 @@ class AffectedDomains:
 
     sending: list[str]
     tracking: list[str]
-    inbound: list[str]
+    inbound: list[str] = field(default_factory=list)
 
 
 def block(name: str) -> AffectedDomains:
