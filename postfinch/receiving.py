@@ -20,7 +20,7 @@ from postfinch.http_api import Unreachable
 #: The usual port of mail that comes in
 USUAL_PORT = 2526
 _HOST = "localhost"
-_PATIENCE = 60.0
+_PATIENCE = 30.0
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _ID = re.compile(r"\bOK ([0-9a-f]{24})\b")
 

@@ -37,7 +37,8 @@ def add(
     note(f"{name} is added")
     if webhook:
         _set_webhook(api, view, webhook)
-        view = api.get(_path(name))
+    # The local DNS answers for domains that are stored: the first look was too early for it
+    view = api.post(f"{_path(name)}/verify")
     if as_json:
         write_json(view)
         return

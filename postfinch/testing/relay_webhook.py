@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from urllib3 import HTTPHeaderDict
 
@@ -56,11 +57,28 @@ class RelayWebhook:
         with self._lock:
             return len(self._posts)
 
-    def wait_for(self, *, to: str = "", id: str = "", timeout: float = TIMEOUT) -> Post:
-        """Wait for the post of a message to an address, or with an id; return it."""
+    def wait_for(
+        self,
+        *,
+        to: str = "*",
+        from_: str = "*",
+        subject: str = "*",
+        id: str = "*",
+        timeout: float = TIMEOUT,
+    ) -> Post:
+        """Wait for the post of a message; return it. ``*`` stands for any characters.
+
+        ``from_`` is the address in From, and ``id`` the ``relay_id``.
+        """
 
         def fits(payload: Json) -> bool:
-            return to in ("", payload["rcpt_to"]) and id in ("", payload["relay_id"])
+            pairs = (
+                (payload["rcpt_to"], to),
+                (payload["friendly_from"], from_),
+                (payload["content"]["subject"] or "", subject),
+                (payload["relay_id"], id),
+            )
+            return all(fnmatchcase(text.casefold(), each.casefold()) for text, each in pairs)
 
         def look() -> Post | None:
             return next((each for each in self if fits(each.payload)), None)
@@ -71,7 +89,8 @@ class RelayWebhook:
                 f"\n  {each['content']['subject']!r} to {each['rcpt_to']}" for each in payloads
             ]
             others = "".join(lines) or "\n  no posts at all"
-            return f"no post of mail to {to or self.domain} within {timeout} s, but:{others}"
+            message = f"mail to {to} from {from_} with subject {subject}"
+            return f"no post of {message} within {timeout} s, but:{others}"
 
         return wait_for(look, timeout, instead)
 

@@ -24,10 +24,7 @@ from postfinch.testing.webhook_events import WebhookEvents
 
 #: What the account of a test may do: all that a subaccount can
 _GRANTS = (
-    "inbound_domains/manage",
     "message_events/view",
-    "relay_webhooks/modify",
-    "relay_webhooks/view",
     "sending_domains/manage",
     "smtp/inject",
     "suppression_lists/manage",
@@ -195,7 +192,8 @@ class TestAccount:
         source = message if isinstance(message, bytes) else message.as_bytes(policy=policy.SMTPUTF8)
         envelope = receiving.envelope_of(source, from_, recipients)
         first, *_ = received_mail.play(self.api, self._inbound_address(), source, envelope)
-        if webhook := self._relay_webhooks.get(first.to.rpartition("@")[2]):
+        webhook = self._relay_webhooks.get(first.to.rpartition("@")[2].lower())
+        if webhook is not None:
             first.post = webhook.wait_for(id=first.id, timeout=timeout)
         return first
 
