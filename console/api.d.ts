@@ -338,6 +338,10 @@ declare namespace Api {
           count: number;
           more: boolean;
         };
+        relay_webhooks?: {
+          count: number;
+          more: boolean;
+        };
         suppressions?: {
           count: number;
           more: boolean;

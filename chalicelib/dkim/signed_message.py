@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from chalicelib.core.spool import Octets
-from chalicelib.dkim.received_body import BodyHash, hash_body
+from chalicelib.dkim.signed_body import BodyHash, hash_body
 
 LONGEST_HEAD: Final = 256 * 1024
 MOST_FIELDS: Final = 2_000

@@ -114,11 +114,11 @@ def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     author = _author(fields)
     name = author.sender.name or author.sender.email if author.sender else "Unknown sender"
     mailbox = Mailbox(sender, f"{name[:_LONGEST_NAME].strip()} via {inbound_domain}")
-    kept = [field for field in fields if field[0] not in (*_REMOVED, "reply-to")]
-    kept = rfc822.replace_field(kept, mailboxes_field("From", [mailbox]))
+    rest = [field for field in fields if field[0] not in (*_REMOVED, "reply-to")]
+    rest = rfc822.replace_field(rest, mailboxes_field("From", [mailbox]))
     if author.reply_to:
-        kept = rfc822.append(kept, mailboxes_field("Reply-To", author.reply_to))
-    return rfc822.join(kept, data[body_start:])
+        rest = rfc822.append(rest, mailboxes_field("Reply-To", author.reply_to))
+    return rfc822.join(rest, data[body_start:])
 
 
 def _fields(head: bytes) -> list[Field]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chalicelib.core import clock
+from chalicelib.core import audit, clock
 from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import ApiError, domain_in_use, resource_conflict, resource_not_found
 from chalicelib.core.reading import read_config
@@ -26,12 +26,10 @@ from chalicelib.sending_domains import store as sending_domains
 def create(scope: Scope, body: NewInboundDomain) -> InboundDomain:
     """Store a new domain of the scope's owner; raises 422, 400 (7000, 7004) and 409 (1602).
 
-    Its MX records are looked at, whatever the outcome.
+    Its MX records are looked at afterwards: the local DNS answers for domains that are stored.
     """
-    name = read_name(body.domain)
-    _check_name(scope, name)
-    domain = InboundDomain(name, scope.account_id, clock.now_ms(), scope.owner)
-    domain = check_mx(domain).apply_to(domain, domain.created_ms)
+    name, now_ms = read_name(body.domain), clock.now_ms()
+    domain = InboundDomain(name, scope.account_id, now_ms, scope.owner, check_ms=now_ms)
 
     def attempt() -> None:
         former = _check_name(scope, name)
@@ -42,7 +40,8 @@ def create(scope: Scope, body: NewInboundDomain) -> InboundDomain:
             raise _exists()
 
     retry_conflicts(attempt)
-    return domain
+    with audit.bound(None):  # its line is that of the new domain
+        return _check(scope, domain) or domain
 
 
 def list_all(scope: Scope) -> list[InboundDomain]:
@@ -79,9 +78,13 @@ def set_routes(scope: Scope, name: str, body: RoutesBody) -> InboundDomain:
 
 def verify(scope: Scope, name: str) -> InboundDomain:
     """Look at the MX records of a domain and store what they are; raises 404 (1600)."""
-    result, now_ms = check_mx(get_owned(scope, name)), clock.now_ms()
-    domain = store.change(scope, name, lambda before: result.apply_to(before, now_ms))
-    return _existing(domain, name)
+    return _existing(_check(scope, get_owned(scope, name)), name)
+
+
+def _check(scope: Scope, domain: InboundDomain) -> InboundDomain | None:
+    """Look at the MX records of a domain; ``None`` if it was deleted meanwhile."""
+    result, now_ms = check_mx(domain), clock.now_ms()
+    return store.change(scope, domain.domain, lambda each: result.apply_to(each, now_ms))
 
 
 def _check_name(scope: Scope, name: str) -> InboundDomain | None:

@@ -97,14 +97,14 @@ def _from_quoted_printable(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Decode up to the last line end of each piece: no escape reaches over it but its own."""
     rest = b""
     for piece in pieces:
-        whole = rest + piece
-        line_end = whole.rfind(b"\n") + 1
+        octets = rest + piece
+        line_end = octets.rfind(b"\n") + 1
         # A line longer than a piece is cut where no escape is
-        cut = line_end or max(len(whole) - 2, 0)
-        if not line_end and (escape := whole.rfind(b"=", max(cut - 2, 0), cut)) >= 0:
+        cut = line_end or max(len(octets) - 2, 0)
+        if not line_end and (escape := octets.rfind(b"=", max(cut - 2, 0), cut)) >= 0:
             cut = escape
-        yield a2b_qp(whole[:cut])
-        rest = whole[cut:]
+        yield a2b_qp(octets[:cut])
+        rest = octets[cut:]
     yield a2b_qp(rest)
 
 

@@ -113,9 +113,9 @@ def _without_end(lines: list[str]) -> list[str]:
     while count and (not lines[count - 1] or _QUOTED.match(lines[count - 1])):
         count -= 1
         has_quotation = has_quotation or bool(lines[count])
-    return (
-        lines[: count - _lines_of_introduction(lines[:count])] if has_quotation else lines[:count]
-    )
+    if has_quotation:
+        count -= _lines_of_introduction(lines[:count])
+    return lines[:count]
 
 
 def _lines_of_introduction(lines: list[str]) -> int:

@@ -106,12 +106,7 @@ def file_disposition(name: str) -> str:
 
 def delete(message: ReceivedMessage) -> None:
     """Delete a message, and what was made of it."""
-    attachments: tuple[Attachment, ...] = ()
-    if message.blob and message.attachments:
-        try:
-            attachments = parsed(message).attachments
-        except NotFound:  # it was half deleted before
-            attachments = ()
+    attachments = _attachments_of(message) if message.blob and message.attachments else ()
     for attachment in attachments:
         if attachment.size > _MOST_IN_REPLY:
             blobs.delete(_object_of(message, attachment))
@@ -126,6 +121,14 @@ def erase(scope: Scope, addresses: Iterable[str]) -> int:
             delete(message)
             count += 1
     return count
+
+
+def _attachments_of(message: ReceivedMessage) -> tuple[Attachment, ...]:
+    try:
+        with store.raw(message) as spool:
+            return parsing.read(spool.octets()).attachments
+    except blobs.BlobMissing:  # an earlier deletion was interrupted
+        return ()
 
 
 def _limit(scope: Scope, search: MessageSearch) -> int:

@@ -2,8 +2,8 @@
 
 Access patterns of ``messages``:
 
-- one message, as one recipient got it → ``received#<SMTP message id>`` / ``<place>#message``
-- that it was deleted → ``received#<SMTP message id>`` / ``<place>#deleted``
+- one message, as one recipient got it → ``received#<SMTP message id>`` / ``<place>/message``
+- that it was deleted → ``received#<SMTP message id>`` / ``<place>/deleted``
 - the messages of an account by time → ``received#<account>/<shard>`` / ``<ms>#<id>``
 
 A place is two digits (base 16), the last of the message's id. The messages of an account are spread
@@ -223,12 +223,14 @@ def to_or_from(
     scope: Scope, addresses: Iterable[str], batch: int = 1000
 ) -> Iterator[MessageSummary]:
     """Yield the messages of a scope to or from one of these addresses (in their one spelling)."""
-    wanted = frozenset(addresses)
+    spellings = frozenset(addresses)
     high = position_after(clock.now_ms())
     while high:
         summaries, high = between(scope.account_id, position_at(0), high, batch)
         for summary in summaries:
-            if scope.covers(summary.subaccount_id) and not wanted.isdisjoint(summary.addresses()):
+            if scope.covers(summary.subaccount_id) and not spellings.isdisjoint(
+                summary.addresses()
+            ):
                 yield summary
 
 
@@ -236,15 +238,15 @@ def _has_others(message_id: str) -> bool:
     """Tell whether another recipient still has the SMTP message."""
     pk, _ = _key(message_id)
     items = _messages.query_all("#pk = :pk", {"pk": pk}, consistent=True)
-    return any(item["sk"].endswith("#message") for item in items)
+    return any(item["sk"].endswith("/message") for item in items)
 
 
 def _key(message_id: str) -> Key:
-    return f"received#{message_id[:-2]}", f"{message_id[-2:]}#message"
+    return f"received#{message_id[:-2]}", f"{message_id[-2:]}/message"
 
 
 def _deletion_key(message_id: str) -> Key:
-    return f"received#{message_id[:-2]}", f"{message_id[-2:]}#deleted"
+    return f"received#{message_id[:-2]}", f"{message_id[-2:]}/deleted"
 
 
 def _partition(account_id: int, shard: int) -> str:
@@ -291,7 +293,9 @@ def _to_item(message: ReceivedMessage) -> MessageItem:
 
 def _from_item(item: MessageItem) -> ReceivedMessage:
     fields = attributes_of(item, _FIELDS) | {"verdicts": json.loads(item["verdicts"])}
-    return ReceivedMessage(**{"subaccount_id": None, "mail_from": "", "tls": "", **fields})
+    return ReceivedMessage(
+        **{"subaccount_id": None, "mail_from": "", "helo": "", "tls": "", **fields}
+    )
 
 
 def _to_summary(item: MessageItem) -> SummaryItem:

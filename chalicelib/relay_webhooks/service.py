@@ -63,13 +63,14 @@ def update(scope: Scope, before: RelayWebhook, body: Any) -> RelayWebhook:
         draft = read_changes(body, Draft(webhook, credentials))
         return _with_credentials(draft.webhook, credentials, draft.credentials)
 
-    return _change(scope, before, edit)
+    after = _present(store.change(scope, before.id, edit, _move))
+    _forget_domains(before.domain, after.domain)
+    return after
 
 
 def delete(scope: Scope, webhook: RelayWebhook) -> None:
     """Delete a relay webhook; its queued messages are still posted."""
-    if store.delete(scope, webhook.id, _domain_writes) is None:
-        raise not_found()
+    _present(store.delete(scope, webhook.id, _release))
     _forget_domains(webhook.domain)
     circuit_breakers.expire(webhook.id, clock.now_ms() + _BREAKER_KEPT_MS)
 
@@ -123,29 +124,31 @@ def _free_domain(scope: Scope, webhook: RelayWebhook) -> InboundDomain:
     return domain
 
 
-def _change(
-    scope: Scope, webhook: RelayWebhook, edit: Callable[[RelayWebhook], RelayWebhook]
-) -> RelayWebhook:
-    after = store.change(scope, webhook.id, edit, _domain_writes)
-    if after is None:  # another request deleted it
+def _present(webhook: RelayWebhook | None) -> RelayWebhook:
+    """Return a relay webhook after a change; raises 404 if another request deleted it."""
+    if webhook is None:
         raise not_found()
-    _forget_domains(webhook.domain, after.domain)
-    return after
+    return webhook
 
 
-def _domain_writes(before: RelayWebhook | None, after: RelayWebhook | None) -> list[Write]:
+def _move(before: RelayWebhook, after: RelayWebhook) -> list[Write]:
     """Return the writes that make the domain of ``after`` name it, and that of ``before`` not."""
-    assert before is not None
-    if after is not None and after.domain == before.domain:
+    if after.domain == before.domain:
         return []
-    owner = Scope(before.account_id, before.subaccount_id or PRIMARY)
-    writes = []
-    if after is not None:
-        writes.append(inbound_domains.relay_webhook_write(_free_domain(owner, after), after.id))
-    former = inbound_domains.find(owner, before.domain)
-    if former and former.relay_webhook_id == before.id:
-        writes.append(inbound_domains.relay_webhook_write(former, ""))
-    return writes
+    domain = _free_domain(_owner(before), after)
+    return [inbound_domains.relay_webhook_write(domain, after.id), *_release(before)]
+
+
+def _release(before: RelayWebhook) -> list[Write]:
+    """Return the write that makes the domain of a relay webhook name none."""
+    domain = inbound_domains.find(_owner(before), before.domain)
+    if domain is None or domain.relay_webhook_id != before.id:
+        return []
+    return [inbound_domains.relay_webhook_write(domain, "")]
+
+
+def _owner(webhook: RelayWebhook) -> Scope:
+    return Scope(webhook.account_id, webhook.subaccount_id or PRIMARY)
 
 
 def _forget_domains(*names: str) -> None:
@@ -161,7 +164,7 @@ def _change_credentials(
         credentials = open_sealed(before.sealed, before.id)
         return _with_credentials(before, credentials, edit(credentials))
 
-    _change(scope, webhook, apply)
+    _present(store.change(scope, webhook.id, apply))
 
 
 def _with_credentials(

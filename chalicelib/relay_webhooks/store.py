@@ -42,8 +42,8 @@ class RelayWebhookItem(Keyed):
 
 RESOURCE = "relay-webhooks"
 
-#: Returns the writes that make the inbound domains name the webhook, given it before and after
-DomainWrites = Callable[[RelayWebhook | None, RelayWebhook | None], Sequence[Write]]
+#: Returns the writes of inbound domains that go with a change, given the webhook before and after
+DomainWrites = Callable[[RelayWebhook, RelayWebhook], Sequence[Write]]
 
 _config: Table[RelayWebhookItem] = Table("config")
 _FIELDS = tuple(RelayWebhook.__slots__)
@@ -109,17 +109,27 @@ def change(
             **dynamo.if_unchanged("revision", before.revision),
         )
         try:
-            _apply([item, *domains(before, remaining), *_line(before, remaining)])
+            _apply([item, *domains(before, after), *_line(before, remaining)])
         finally:
             config_cache.forget(key_of(before.account_id, before.id))
 
     return dynamo.update_record(lambda: find(scope, webhook_id), edit, write)
 
 
-def delete(scope: Scope, webhook_id: str, domains: DomainWrites) -> RelayWebhook | None:
-    """Delete a relay webhook of the scope; return ``None`` if there is none."""
+def delete(
+    scope: Scope, webhook_id: str, release: Callable[[RelayWebhook], Sequence[Write]]
+) -> RelayWebhook | None:
+    """Delete a relay webhook of the scope; return ``None`` if there is none.
+
+    ``release`` returns the writes that make its domain name none.
+    """
     now_ms = clock.now_ms()
-    return change(scope, webhook_id, lambda each: replace(each, deleted_ms=now_ms), domains)
+    return change(
+        scope,
+        webhook_id,
+        lambda each: replace(each, deleted_ms=now_ms),
+        lambda before, _: release(before),
+    )
 
 
 def from_item(item: RelayWebhookItem) -> RelayWebhook:

@@ -1,4 +1,4 @@
-"""Write JSON into a spool in pieces, so that a large value is never in memory as a whole.
+"""Write JSON into a spool in pieces, so that a large value is never in memory as a end.
 
 The JSON is that of :func:`json.dumps` without spaces, in UTF-8.
 """
@@ -55,9 +55,9 @@ class JsonWriter:
         rest = b""
         for piece in pieces:
             rest += piece
-            whole = len(rest) - len(rest) % 3
-            self._spool.write(base64.b64encode(rest[:whole]))
-            rest = rest[whole:]
+            end = len(rest) - len(rest) % 3
+            self._spool.write(base64.b64encode(rest[:end]))
+            rest = rest[end:]
         self._spool.write(base64.b64encode(rest) + b'"')
 
 

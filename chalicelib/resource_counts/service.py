@@ -15,6 +15,7 @@ from chalicelib.api_keys import store as api_keys
 from chalicelib.core.scope import Scope
 from chalicelib.inbound_domains import store as inbound_domains
 from chalicelib.recipient_lists.store import lists as recipient_lists
+from chalicelib.relay_webhooks import store as relay_webhooks
 from chalicelib.sending_domains import store as sending_domains
 from chalicelib.snippets import store as snippets
 from chalicelib.subaccounts import store as subaccounts
@@ -85,6 +86,7 @@ KINDS: Final[dict[str, ResourceKind]] = {
     ),
     "inbound_domains": ResourceKind("inbound_domains/manage", _listed_by(inbound_domains.in_scope)),
     "webhooks": ResourceKind("webhooks/view", _listed_by(webhooks.in_scope)),
+    "relay_webhooks": ResourceKind("relay_webhooks/view", _listed_by(relay_webhooks.in_scope)),
     "suppressions": ResourceKind("suppression_lists/manage", _suppressed),
     "subaccounts": ResourceKind(
         "subaccount/view", lambda scope: Count(subaccounts.count(scope.account_id), False)

@@ -1,4 +1,7 @@
-"""Evaluate a domain's SPF record for the addresses that mail leaves from (RFC 7208)."""
+"""Evaluate a domain's SPF record for the addresses that mail leaves from (RFC 7208).
+
+What evaluates it is imported when it is needed: no other request should wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from chalicelib.core import dns
-from chalicelib.core.cached_dns import Lookups
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
-from chalicelib.spf import evaluation
-from chalicelib.spf.evaluation import Sender
 
-PASS: Final = evaluation.PASS
-TEMPORARY: Final = evaluation.TEMPORARY
+PASS: Final = "pass"
+TEMPORARY: Final = "temperror"
 
 
 def sender_addresses(account_id: int) -> list[str]:
@@ -32,9 +32,14 @@ def evaluate(domain: str, addresses: Iterable[str]) -> tuple[str, str]:
     ``neutral``, ``none``, ``permerror`` and ``temperror``. The look-ups take no longer than one
     answer of the DNS may take.
     """
+    from chalicelib.core.cached_dns import Lookups
+    from chalicelib.spf import evaluation
+
     lookups = Lookups(settings().dns_lifetime, is_fresh=True)
     for address in addresses:
-        outcome = evaluation.check(Sender(address, domain, f"postmaster@{domain}"), lookups)
+        outcome = evaluation.check(
+            evaluation.Sender(address, domain, f"postmaster@{domain}"), lookups
+        )
         if outcome.result != PASS:
             return outcome.result, f"{outcome.reason} ({address})"
     return PASS, ""

@@ -18,6 +18,11 @@ const TYPES = {
   list_unsubscribe: ["Unsubscribed", "plum", "user-minus"],
   link_unsubscribe: ["Unsubscribed by link", "plum", "user-minus"],
   sms_status: ["SMS status", "", "smartphone"],
+  relay_injection: ["Received", "", "inbox"],
+  relay_rejection: ["Refused to receive", "bad", "ban"],
+  relay_delivery: ["Relayed", "good", "webhook"],
+  relay_tempfail: ["Relay delayed", "warn", "clock"],
+  relay_permfail: ["Not relayed", "bad", "circle-x"],
 };
 
 /** Events after which the address or the content should be looked at. */

@@ -30,56 +30,58 @@ const TONES = {
   pass: ["good", "circle-check"],
   fail: ["bad", "circle-x"],
   permerror: ["bad", "circle-x"],
-  infected: ["bad", "shield-alert"],
-  clean: ["good", "shield-check"],
   softfail: ["warn", "alert-triangle"],
+  policy: ["warn", "alert-triangle"],
   temperror: ["warn", "clock"],
 };
 const NAMES = { spf: "SPF", dkim: "DKIM", dmarc: "DMARC", arc: "ARC" };
 
-/** Verdicts as `[{name, text, tone, icon, about}, ...]`; those without an answer are left out. */
-export function verdictsOf(verdicts) {
-  return Object.entries(verdicts ?? {})
-    .map(([name, verdict]) => verdictOf(name, verdict))
-    .filter(Boolean);
+/**
+ * Verdicts as `[{name, text, tone, icon, about}, ...]`, one for each DKIM signature; those of
+ * scanners that are not asked are left out.
+ */
+export function verdictsOf({ spf, dkim, dmarc, arc, spam, virus }) {
+  const signatures = dkim?.length ? dkim : [{ result: "none" }];
+  return [
+    ...Object.entries({ spf, dkim: signatures, dmarc, arc }).flatMap(([name, verdict]) =>
+      [verdict ?? []].flat().map((each) => authenticationOf(NAMES[name], each)),
+    ),
+    ...(spam ? [spamOf(spam)] : []),
+    ...(virus ? [virusOf(virus)] : []),
+  ];
 }
 
-function verdictOf(name, verdict) {
-  const title = NAMES[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
-  if (verdict === null || verdict === undefined) return null;
-  if (typeof verdict !== "object") return badge(title, String(verdict), []);
-  if (Array.isArray(verdict)) return listOf(title, verdict);
-  const { result, status, score, signatures, ...rest } = verdict;
-  const text = result ?? status ?? (score === undefined ? "none" : `score ${score}`);
-  return badge(title, String(text), [
-    ...factsOf({ ...(score === undefined ? {} : { score }), ...rest }),
-    ...(signatures ?? []).map((each) => factsOf(each).join(", ")),
-  ]);
+function authenticationOf(name, { result, reason, ...facts }) {
+  const [tone, icon] = TONES[result] ?? ["", "circle"];
+  const texts = Object.entries(facts)
+    .filter(([, value]) => value !== "" && value !== null && value !== 0)
+    .map(([each, value]) => `${each.replaceAll("_", " ")} ${value}`);
+  return { name, text: result, tone, icon, about: [texts.join(", "), reason].filter(Boolean) };
 }
 
-function listOf(title, verdicts) {
-  if (!verdicts.length) return badge(title, "none", []);
-  const results = verdicts.map((each) => each.result ?? "none");
-  const best = results.includes("pass") ? "pass" : results[0];
-  return badge(
-    title,
-    best,
-    verdicts.map((each) => factsOf(each).join(", ")),
-  );
+function spamOf({ is_spam: isSpam, score, threshold, rules, error }) {
+  if (error) return unanswered("Spam", error);
+  const [tone, icon] = isSpam ? ["bad", "shield-alert"] : ["good", "shield-check"];
+  const limit = threshold === null ? "" : `, spam from ${threshold}`;
+  const names = rules.map((each) => `${each.name} (${each.score})`).join(", ");
+  const about = [`score ${score}${limit}`, names].filter(Boolean);
+  return { name: "Spam", text: isSpam ? "spam" : "no spam", tone, icon, about };
 }
 
-function badge(name, text, about) {
-  const [tone, icon] = TONES[text] ?? ["", "circle"];
-  return { name, text, tone, icon, about };
+function virusOf({ is_infected: isInfected, name: virus, error }) {
+  if (error) return unanswered("Virus", error);
+  const [tone, icon] = isInfected ? ["bad", "shield-alert"] : ["good", "shield-check"];
+  const about = virus ? [virus] : [];
+  return { name: "Virus", text: isInfected ? "infected" : "clean", tone, icon, about };
 }
 
-const factsOf = (fields) =>
-  Object.entries(fields)
-    .filter(([, value]) => value !== null && value !== "" && value !== false)
-    .map(([name, value]) => {
-      const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-      return `${name.replaceAll("_", " ")}: ${text}`;
-    });
+const unanswered = (name, error) => ({
+  name,
+  text: "no answer",
+  tone: "warn",
+  icon: "clock",
+  about: [error],
+});
 
 /** Largest image, and all of them, that the HTML of a message shows, in bytes. */
 const LARGEST_IMAGE = 1000000;

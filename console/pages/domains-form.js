@@ -9,6 +9,7 @@ import { Dialog } from "../parts/dialog.js";
 import { KINDS } from "./domains.js";
 import { isComplete, keyBody, KeyFields, NEW_KEY } from "./domains-key-fields.js";
 
+const HINTS = { inbound: "One without mailboxes: all its mail comes in here." };
 const NO_KEY = ["none", "None: an IP pool's key signs"];
 
 export function AddDomain({ kind, onClose }) {
@@ -37,7 +38,7 @@ export function AddDomain({ kind, onClose }) {
       <${TextField}
         label="Domain"
         placeholder=${example}
-        hint=${kind === "inbound" ? "One without mailboxes: all its mail comes in here." : undefined}
+        hint=${HINTS[kind]}
         value=${domain}
         onInput=${setDomain}
         spellcheck="false"

@@ -56,11 +56,7 @@ export function Routes({ path, domain }) {
       <${Loaded} resource=${routes}>
         ${() => html`
           <div class="stack">
-            <p class="soft">
-              The first route whose pattern fits the part before the @ counts;${" "}
-              <code>*</code> stands for any characters. Mail that fits none ${usual}.
-            </p>
-            ${!shown.length && html`<${NoRoute} usual=${usual} />`}
+            <${About} usual=${usual} isEmpty=${!shown.length} />
             <${Rows} rows=${shown} onChange=${setRows} hasWebhook=${domain.relay_webhook_id} />
             ${problem && html`<${Notice} tone="bad" icon="circle-alert">${wordsOf(problem)}<//>`}
             ${
@@ -79,9 +75,18 @@ export function Routes({ path, domain }) {
   `;
 }
 
-function NoRoute({ usual }) {
+function About({ usual, isEmpty }) {
   return html`
-    <${Empty} level=${3} icon="split" title="No route">All mail to the domain ${usual}.<//>
+    <p class="soft">
+      The first route whose pattern fits the part before the @ counts;${" "}
+      <code>*</code> stands for any characters. Mail that fits none ${usual}.
+    </p>
+    ${
+      isEmpty &&
+      html`
+        <${Empty} level=${3} icon="split" title="No route">All mail to the domain ${usual}.<//>
+      `
+    }
   `;
 }
 
@@ -104,8 +109,7 @@ const bodyOf = ({ pattern, action, forward_to: target }) => ({
 function Rows({ rows, onChange, hasWebhook }) {
   const change = (index, fields) =>
     onChange(rows.map((each, at) => (at === index ? { ...each, ...fields } : each)));
-  const swap = (index) =>
-    onChange(rows.toSpliced(index - 1, 2, rows[index], rows[index - 1]));
+  const swap = (index) => onChange(rows.toSpliced(index - 1, 2, rows[index], rows[index - 1]));
   return html`
     <ol class="route-rows" aria-label="Routes">
       ${rows.map(

@@ -16,8 +16,8 @@ export function Filters({ query }) {
   const { days = "", action = "" } = query;
   return html`
     <div class="pane-tools">
-      <div class="toolbar">
-        <${TextFilter} name="subject" label="Words of the subject" query=${query} />
+      <div class="toolbar compact">
+        <${TextFilter} name="subject" label="Subject" query=${query} />
         <${TextFilter} name="sender" label="From" query=${query} />
         <${TextFilter} name="recipient" label="To" query=${query} />
         <${TextFilter} name="domain" label="Domain" query=${query} />
@@ -33,7 +33,7 @@ export function Filters({ query }) {
           label="What became of it"
           value=${action}
           options=${[
-            ["", "All"],
+            ["", "All outcomes"],
             ...Object.entries(OUTCOMES).map(([each, [text]]) => [each, text]),
           ]}
           onChange=${(each) => setQuery({ action: each })}
@@ -55,6 +55,11 @@ function TextFilter({ name, label, query }) {
     if (text !== typed.trim()) setValue(text);
   }, [text]);
   return html`
-    <${SearchField} label=${label} placeholder=${label} value=${value} onInput=${setValue} />
+    <${SearchField}
+      label=${label}
+      value=${value}
+      onInput=${setValue}
+      shortcut=${name === "subject"}
+    />
   `;
 }

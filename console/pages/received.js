@@ -59,7 +59,13 @@ export default function Received() {
             <${CurlButton} path=${RECEIVED} query=${searchOf(query)} />
           </header>
           <${Filters} query=${query} />
-          <${Messages} state=${state} load=${load} more=${more} query=${query} selected=${selected} />
+          <${Messages}
+            state=${state}
+            load=${load}
+            more=${more}
+            query=${query}
+            selected=${selected}
+          />
         </section>
         ${
           selected &&
@@ -118,7 +124,8 @@ function Messages({ state, load, more, query, selected }) {
   if (state.error && !state.rows.length)
     return html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`;
   if (state.loading && !state.rows.length) return html`<${SkeletonRows} rows=${9} height=${46} />`;
-  if (!state.rows.length) return html`<${Nothing} query=${query} next=${state.next} more=${more} />`;
+  if (!state.rows.length)
+    return html`<${Nothing} query=${query} next=${state.next} more=${more} />`;
   return html`
     ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} /></div>`}
     <${List}
@@ -185,7 +192,9 @@ const cells = (row, narrow) => {
     return html`
       <span role="cell" class="event-lines">
         <span class="row apart">
-          <span class="clip strong">${row.subject || "(no subject)"}${clip}</span>
+          <span class="row nowrap">
+            <span class="clip strong">${row.subject || "(no subject)"}</span>${clip}
+          </span>
           <span class="soft"><${Time} at=${row.received_at} /></span>
         </span>
         <span class="row apart soft">
@@ -195,7 +204,9 @@ const cells = (row, narrow) => {
     `;
   return html`
     <span role="cell" class="clip">${senderOf(row)}</span>
-    <span role="cell" class="clip strong">${row.subject || "(no subject)"}${clip}</span>
+    <span role="cell" class="row nowrap">
+      <span class="clip strong">${row.subject || "(no subject)"}</span>${clip}
+    </span>
     <span role="cell" class="clip soft">${row.rcpt_to}</span>
     <span role="cell"><${Badge} tone=${tone} icon=${icon}>${text}<//></span>
     <span role="cell" class="right soft"><${Time} at=${row.received_at} /></span>

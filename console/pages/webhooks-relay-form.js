@@ -24,20 +24,7 @@ export function RelayForm({ webhook, onClose, onSaved }) {
     setFaults(({ [name]: _, ...others }) => others);
   };
   const text = (name) => ({ value: fields[name], onInput: set(name), problem: faults[name] });
-  const save = async () => {
-    setFaults({});
-    try {
-      const body = relayBodyOf(fields, webhook);
-      const { path } = KINDS.relay;
-      const { results } = webhook
-        ? await put(`${path}/${encodeURIComponent(webhook.id)}`, body)
-        : await post(path, body);
-      onSaved(results.id);
-    } catch (error) {
-      setFaults(faultsOf(error));
-      throw error;
-    }
-  };
+  const save = saveAction({ fields, webhook, setFaults, onSaved });
   return html`
     <${Dialog}
       wide
@@ -75,6 +62,23 @@ export function RelayForm({ webhook, onClose, onSaved }) {
       <${TokenField} text=${text} />
     <//>
   `;
+}
+
+function saveAction({ fields, webhook, setFaults, onSaved }) {
+  return async () => {
+    setFaults({});
+    try {
+      const body = relayBodyOf(fields, webhook);
+      const { path } = KINDS.relay;
+      const { results } = webhook
+        ? await put(`${path}/${encodeURIComponent(webhook.id)}`, body)
+        : await post(path, body);
+      onSaved(results.id);
+    } catch (error) {
+      setFaults(faultsOf(error));
+      throw error;
+    }
+  };
 }
 
 /** The inbound domains that have no relay webhook yet: each has at most one. */

@@ -31,49 +31,11 @@ export function WebhookView({ kind, id, batch }) {
     <div class="page">
       <${Loaded} resource=${webhook}>
         ${({ results }) => html`
-          <${PageHead}
-            title=${results.name || `Relay webhook of ${results.match.domain}`}
-            about=${results.target}
-            back=${["Webhooks", href(["webhooks"], { kind: kind === KINDS.relay ? "relay" : "" })]}
-          >
-            <${CurlButton} path=${path} />
-            ${
-              may(kind.modify) &&
-              html`
-                <${Actions}
-                  kind=${kind}
-                  webhook=${results}
-                  path=${path}
-                  reload=${webhook.reload}
-                />
-              `
-            }
-          <//>
+          <${Head} kind=${kind} webhook=${results} path=${path} reload=${webhook.reload} />
           <div class="columns uneven">
             ${
               !(batch && narrow) &&
-              html`
-                <${Card}
-                  flush
-                  title=${kind.batches}
-                  actions=${html`
-                    <${Button} kind="ghost small" icon="refresh-cw" onClick=${batches.reload}>
-                      Reload
-                    <//>
-                  `}
-                >
-                  <${Loaded} resource=${batches}>
-                    ${(answer) => html`
-                      <${Batches}
-                        kind=${kind}
-                        webhook=${id}
-                        batches=${answer.results}
-                        active=${batch}
-                      />
-                    `}
-                  <//>
-                <//>
-              `
+              html`<${BatchList} kind=${kind} id=${id} batches=${batches} active=${batch} />`
             }
             ${
               batch
@@ -92,6 +54,43 @@ export function WebhookView({ kind, id, batch }) {
         `}
       <//>
     </div>
+  `;
+}
+
+/** The address of the list of a kind of webhooks. */
+const listOf = (kind) => [["webhooks"], { kind: kind === KINDS.relay ? "relay" : "" }];
+
+function Head({ kind, webhook, path, reload }) {
+  return html`
+    <${PageHead}
+      title=${webhook.name || `Relay webhook of ${webhook.match.domain}`}
+      about=${webhook.target}
+      back=${["Webhooks", href(...listOf(kind))]}
+    >
+      <${CurlButton} path=${path} />
+      ${
+        may(kind.modify) &&
+        html`<${Actions} kind=${kind} webhook=${webhook} path=${path} reload=${reload} />`
+      }
+    <//>
+  `;
+}
+
+function BatchList({ kind, id, batches, active }) {
+  return html`
+    <${Card}
+      flush
+      title=${kind.batches}
+      actions=${html`
+        <${Button} kind="ghost small" icon="refresh-cw" onClick=${batches.reload}>Reload<//>
+      `}
+    >
+      <${Loaded} resource=${batches}>
+        ${(answer) => html`
+          <${Batches} kind=${kind} webhook=${id} batches=${answer.results} active=${active} />
+        `}
+      <//>
+    <//>
   `;
 }
 
@@ -223,8 +222,7 @@ function webhookActions({ kind, webhook, setSecret, path, reload }) {
       }))
     )
       return;
-    if (await attempt(() => remove(path), "Deleted"))
-      go(["webhooks"], { kind: kind === KINDS.relay ? "relay" : "" });
+    if (await attempt(() => remove(path), "Deleted")) go(...listOf(kind));
   };
   return { sign, stopSigning, destroy };
 }

@@ -64,7 +64,7 @@ export function MailStage({ source, id, frame }) {
 /**
  * A frame for HTML that is stored nowhere: a page with a policy and an origin of its own gets it.
  */
-export function PreviewFrame({ source, remote, class: names }) {
+export function PreviewFrame({ source, remote, class: names, title = "Preview of the HTML" }) {
   const frame = useRef();
   const [loaded, setLoaded] = useState(false);
   useEffect(() => {
@@ -74,7 +74,7 @@ export function PreviewFrame({ source, remote, class: names }) {
     <iframe
       ref=${frame}
       class=${names}
-      title="Preview of the HTML"
+      title=${title}
       sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"
       referrerpolicy="no-referrer"
       src=${address("console/mail-frame.html", { images: remote ? "remote" : "" })}

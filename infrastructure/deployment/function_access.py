@@ -92,5 +92,7 @@ FUNCTIONS: Final = {
     "clean_up": _access(),
 }
 
-RELAY: Final = _access("config events messages transmissions", (*_SENDS, "events"), _OBJECTS)
+RELAY: Final = _access(
+    "config events messages transmissions", (*_SENDS, "events", "inbound-mail"), _OBJECTS
+)
 DELIVERY_CONTAINER: Final = _DELIVERY

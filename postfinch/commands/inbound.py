@@ -37,8 +37,7 @@ def add(
     note(f"{name} is added")
     if webhook:
         _set_webhook(api, view, webhook)
-    # The local DNS answers for domains that are stored: the first look was too early for it
-    view = api.post(f"{_path(name)}/verify")
+        view = api.get(_path(name))
     if as_json:
         write_json(view)
         return

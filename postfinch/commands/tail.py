@@ -18,8 +18,11 @@ from postfinch.json_types import Json
 
 _PAUSE = 5.0
 _SERVER_ERROR, _TOO_MANY = 500, 429
-_GOOD = ("delivery", "message")
-_BAD = ("bounce", "out_of_band", "policy_rejection", "generation_failure", "spam_complaint")
+_GOOD = ("delivery", "message", "relay_delivery")
+_BAD = (
+    *("bounce", "out_of_band", "policy_rejection", "generation_failure", "spam_complaint"),
+    *("relay_rejection", "relay_permfail"),
+)
 _DETAILS = ("raw_reason", "reason", "target_link_url", "subject")
 
 

@@ -94,11 +94,11 @@ def _print_rate(service: Service, port: int, target: Target, signatures: float) 
     began = time.monotonic()
     ids = send_all(port, recipients, message, CONNECTIONS)
     received = time.monotonic() - began
-    wanted = {f"{each}00" for each in ids}
-    eventually(lambda: wanted <= set(target.posts))
+    batch_ids = {f"{each}00" for each in ids}
+    eventually(lambda: batch_ids <= set(target.posts))
     relayed = target.last - began
     costs = _processor_seconds(service)
-    repeated = sum(target.posts[each] - 1 for each in wanted)
+    repeated = sum(target.posts[each] - 1 for each in batch_ids)
     rate = MESSAGES / relayed
     print(f"received and stored: {MESSAGES / received:,.0f} messages a second of 5 KB")
     print(
@@ -106,8 +106,8 @@ def _print_rate(service: Service, port: int, target: Target, signatures: float) 
         f"{rate / signatures:.3f} of the RSA-2048 rate [{verdict(rate >= RATE)}: {RATE:.0f}]"
     )
     each = {name: (costs[name] - used.get(name, 0.0)) * 1000 / MESSAGES for name in costs}
-    shown = ", ".join(f"{name} {cost:.1f}" for name, cost in each.items() if cost >= 0.1)
-    print(f"processor time: {sum(each.values()):.1f} ms a message ({shown})")
+    text = ", ".join(f"{name} {cost:.1f}" for name, cost in each.items() if cost >= 0.1)
+    print(f"processor time: {sum(each.values()):.1f} ms a message ({text})")
 
 
 def _processor_seconds(service: Service) -> dict[str, float]:

@@ -60,9 +60,9 @@ class _TargetConnection(asyncio.Protocol):
                 self._head, data = head, rest
                 length = _LENGTH.search(head)
                 self._missing = self._size = int(length[1]) if length else 0
-            taken = min(self._missing, len(data))
-            self._missing -= taken
-            data = data[taken:]
+            length = min(self._missing, len(data))
+            self._missing -= length
+            data = data[length:]
             if not self._missing:
                 self._end()
 

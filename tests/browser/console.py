@@ -129,6 +129,10 @@ def _says_that_nobody_is_signed_in(message: ConsoleMessage) -> bool:
 
 
 def _blocked_in_mail(message: ConsoleMessage) -> bool:
-    """Tell whether this is an image of a mail that is not loaded until the reader asks for it."""
-    in_mail = "/local/mailbox/" in message.location.get("url", "")
+    """Tell whether this is of a mail: a script, or an image that the reader did not ask for."""
+    url = message.location.get("url", "")
+    in_frame = url == "about:srcdoc"  # of a received message
+    if in_frame and "Blocked script execution" in message.text:
+        return True
+    in_mail = in_frame or "/local/mailbox/" in url
     return in_mail and 'directive: "img-src data:"' in message.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tests.browser.incoming import a_relayed_message
 from tests.browser.set_up import (
     a_user,
     ab_test,
@@ -57,6 +58,16 @@ VIEWS = {
     "domain-settings": "domains/sending/news.example.org?part=settings",
     "tracking": "domains/tracking/click.example.org",
     "tracking-settings": "domains/tracking/click.example.org?part=settings",
+    "inbound": "domains?kind=inbound",
+    "inbound-domain": "domains/inbound/reply.example.test",
+    "inbound-routes": "domains/inbound/reply.example.test?part=routes",
+    "received": "received",
+    "received-message": "received/{received}",
+    "received-verdicts": "received/{received}?tab=verdicts",
+    "received-files": "received/{received}?tab=files",
+    "relay-webhooks": "webhooks?kind=relay",
+    "relay-webhook": "webhooks/relay/{relay_webhook}",
+    "relay-batch": "webhooks/relay/{relay_webhook}/{received}",
     "webhooks": "webhooks",
     "webhook": "webhooks/{webhook}",
     "batch": "webhooks/{webhook}/{batch}",
@@ -99,9 +110,11 @@ def fill(service: Service) -> dict[str, str]:
     failure_rules(service)
     user = a_user(service)
     receiver = receiver_with_a_request(service)
+    incoming = a_relayed_message(service)
     with webhook_with_a_batch(service) as webhook:
         ids = _mail(service)
-    return {name: view.format(**ids, **webhook, **receiver, **user) for name, view in VIEWS.items()}
+    things = {**ids, **webhook, **receiver, **user, **incoming}
+    return {name: view.format(**things) for name, view in VIEWS.items()}
 
 
 def _mail(service: Service) -> dict[str, str]:

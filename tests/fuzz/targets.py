@@ -33,6 +33,7 @@ from chalicelib.css_inlining.document import Document
 from chalicelib.css_inlining.style_sheet import StyleSheet, important_families
 from chalicelib.delivery.dane.authentication import NotAuthenticated, authenticate
 from chalicelib.delivery.dane.records import TlsaRecord
+from chalicelib.delivery.outcome import REPLY_LIMIT
 from chalicelib.dkim import arc, dns_record, verification
 from chalicelib.dkim.signed_message import SignedMessage
 from chalicelib.domain_reports import dmarc_report, tls_report
@@ -42,6 +43,8 @@ from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import EventWindow
 from chalicelib.inbound import addresses, mime, report
+from chalicelib.inbound.ses_notifications.model import MalformedNotification
+from chalicelib.inbound.ses_notifications.model import read as read_notification
 from chalicelib.mail_format import armor, auto_reply, encoded_words, mime_tree, rfc822
 from chalicelib.mail_format.address_list import (
     mailboxes_field,
@@ -74,11 +77,14 @@ from tests.unit.delivery.dane.test_authentication import HOST as _CERTIFICATE
 from tests.unit.dkim.signed_mail import RECORD, sealed, sign
 from tests.unit.domain_reports.samples import dmarc_xml, failure, tls_json, tls_policy
 from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
+from tests.unit.inbound.ses_notifications import records
 from tests.unit.spf.suite import ZoneLookups
 
 SPF_RESULTS = ("none", "neutral", "pass", "fail", "softfail", "temperror", "permerror")
 
 Check = Callable[[bytes], None]
+
+_NOTIFICATIONS = tuple(make().encode() for make in records.ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,17 @@ class Target:
 def _text(data: bytes) -> str:
     # Halves of surrogate pairs do not reach these parsers: JSON with them is refused
     return data.decode("utf-8", "replace")
+
+
+def ses_notifications(data: bytes) -> None:
+    """A notification is read or refused, and its texts can be stored."""
+    with contextlib.suppress(MalformedNotification):
+        notification = read_notification(_text(data))
+        assert len(notification.reply) <= REPLY_LIMIT
+        notification.reply.encode()
+        for status in notification.statuses:
+            report.of_status(status)
+            "".join((*status.recipients, status.status, status.diagnostic)).encode()
 
 
 def smtp_lines(data: bytes) -> None:
@@ -581,6 +598,9 @@ TARGETS = (
         received_messages,
         (*_MAIL, _MULTIPART),
         (*_MIME_WORDS, b"filename*0*=", b"On a@b.test wrote:"),
+    ),
+    Target(
+        "ses-notifications", ses_notifications, _NOTIFICATIONS, (b'"mail":', b"null", b"\\ud800")
     ),
     Target("domain-reports", domain_reports, _REPORTS, (b"<record>", b"<count>", b'"policies":')),
     Target(

@@ -2,8 +2,9 @@
 
 For half of the time the workers deliver, as functions do, and then the processes of the delivery
 container. At the end of each half every accepted recipient is counted: in the sink, in events,
-webhooks, metrics, the suppression list and the account's usage. The exit status is 1 if a message
-was lost, if there are more duplicates than processes killed, or if two of these disagree.
+webhooks, metrics, the suppression list and the account's usage. Each message to an inbound domain
+that got its 250 must have been posted to the relay webhook. The exit status is 1 if a message was
+lost, if there are more duplicates than processes killed, or if two of these disagree.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.http_target import serving
+from tests.http_target import Target, serving
 from tests.journey.service import Service
-from tests.soak.balance import balance
+from tests.soak.balance import balance, unposted_ids
 from tests.soak.faults import Faults
-from tests.soak.load import Load
+from tests.soak.load import INBOUND_DOMAIN, Load
 
 
 class SoakService(Service):
@@ -48,6 +49,7 @@ def _soak(delivery: str, seconds: float, seed: int) -> int:
         tempfile.TemporaryDirectory() as directory,
         SoakService(Path(directory), delivery) as service,
         serving() as target,
+        serving() as relay_target,
     ):
         body = {
             "name": "Soak",
@@ -55,6 +57,7 @@ def _soak(delivery: str, seconds: float, seed: int) -> int:
             "events": ["injection", "delivery", "bounce"],
         }
         assert service.request("POST", "/api/v1/webhooks", body).status == 200
+        _relay_to(service, relay_target)
         load, faults = Load(service, seed), Faults(service, seed)
         load.start()
         try:
@@ -62,15 +65,24 @@ def _soak(delivery: str, seconds: float, seed: int) -> int:
         finally:
             load.stop()
         result = balance(service, load, target)
+        unposted = unposted_ids(load, relay_target)
     fault_counts = ", ".join(f"{name} {count}" for name, count in sorted(faults.counts.items()))
     print(f"DELIVERY={delivery}, faults: {fault_counts}")
     print(f"{result.accepted} recipients accepted, {result.arrived} messages arrived")
     print(f"{result.lost} lost, {result.duplicates} duplicates of {faults.kills} kills")
+    posts = len(relay_target.batches())
+    print(f"{len(load.received)} messages received, {posts} posts, {len(unposted)} not posted")
     for sentence in result.disagreements:
         print(f"disagreement: {sentence}")
-    fails = result.lost or result.duplicates > faults.kills or result.disagreements
+    fails = unposted or result.lost or result.duplicates > faults.kills or result.disagreements
     print("FAILS" if fails else "holds")
     return int(bool(fails))
+
+
+def _relay_to(service: Service, target: Target) -> None:
+    body = {"name": "Soak", "target": target.url, "match": {"domain": INBOUND_DOMAIN}}
+    for path, fields in (("inbound-domains", {"domain": INBOUND_DOMAIN}), ("relay-webhooks", body)):
+        assert service.request("POST", f"/api/v1/{path}", fields).status == 200
 
 
 if __name__ == "__main__":

@@ -75,6 +75,20 @@ def balance(service: Service, load: Load, target: Target) -> Balance:
     )
 
 
+def unposted_ids(load: Load, target: Target) -> set[str]:
+    """Wait until each received message was posted, or no longer; return the ids of the others.
+
+    The id of a post is that of the message and its recipient's place in it, of which it has one.
+    """
+    end = time.monotonic() + PATIENCE
+    while True:
+        posted = {post.batch_id for post in target.batches()}
+        missing = {each for each in load.received if f"{each}00" not in posted}
+        if not missing or time.monotonic() > end:
+            return missing
+        time.sleep(1.0)
+
+
 def _settle(service: Service, outcomes: int) -> None:
     """Wait until there are that many outcomes, or nothing is queued and nothing happens."""
     seen, since = -1, time.monotonic()

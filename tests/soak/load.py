@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import smtplib
 import ssl
@@ -25,7 +26,11 @@ _CONTENT = {
 #: A mailbox of the sink lists this many recipients of a name
 WAVE = 2000
 _KINDS = ("soak",) * 17 + ("bounce-hard",) * 2 + ("defer",)
-_PAUSES = {"singles": 0.1, "bulk": 1.2, "scheduled": 3.0, "smtp": 0.3}
+_PAUSES = {"singles": 0.1, "bulk": 1.2, "scheduled": 3.0, "smtp": 0.3, "inbound": 0.2}
+#: The domain that receives
+INBOUND_DOMAIN = "inbound.test"
+# Some messages are too large for a queue
+_INBOUND_LINES = (20,) * 19 + (4_000,)
 
 
 @dataclass
@@ -34,13 +39,15 @@ class Load:
 
     ``accepted`` holds the recipients for which a 200 or 250 arrived. ``unclear`` holds those of
     SMTP whose connection ended before the reply: the relay may have accepted them. A request over
-    HTTP has an idempotency key and is repeated until it is answered.
+    HTTP has an idempotency key and is repeated until it is answered. ``received`` holds the ids of
+    messages to the inbound domain for which a 250 arrived; each is repeated until it has one.
     """
 
     service: Service
     seed: int
     accepted: set[str] = field(default_factory=set)
     unclear: set[str] = field(default_factory=set)
+    received: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     #: Recipients in requests that were cut off: they may have been counted without being accepted
     cut_off: int = 0
@@ -55,6 +62,7 @@ class Load:
             "bulk": lambda rng: self._post([self._recipient(rng) for _ in range(120)]),
             "scheduled": lambda rng: self._post([self._recipient(rng)], starts_in=3),
             "smtp": self._send_by_smtp,
+            "inbound": self._receive,
         }
         self._threads = [
             threading.Thread(target=self._run, args=(name, work[name]), name=name) for name in work
@@ -137,3 +145,32 @@ class Load:
                 raise
         except (OSError, smtplib.SMTPException):
             self.cut_off += 1  # the relay is down
+
+    def _receive(self, rng: random.Random) -> None:
+        """Deliver a message to the inbound domain, as the host of a stranger does."""
+        number = next(self._numbers)
+        lines = "Some words of a message, as they are in the lines of most.\r\n"
+        head = f"From: ann@sender.test\r\nSubject: {number}\r\n\r\n"
+        text = head + lines * rng.choice(_INBOUND_LINES)
+        while True:
+            try:
+                self.received.add(self._deliver(f"help+{number}@{INBOUND_DOMAIN}", text))
+                return
+            except (OSError, smtplib.SMTPException) as error:
+                if getattr(error, "smtp_code", 0) >= 500:
+                    raise
+                time.sleep(0.2)  # the relay or all of the service is down
+
+    def _deliver(self, recipient: str, text: str) -> str:
+        """Return the id in the reply of a message; raises as smtplib does."""
+        port = json.loads((self.service.data_dir / "ports.json").read_text())["inbound"]
+        with smtplib.SMTP("127.0.0.1", port, "mx.sender.test", timeout=60) as client:
+            client.ehlo()
+            for command in ("MAIL FROM:<ann@sender.test>", f"RCPT TO:<{recipient}>"):
+                code, reply = client.docmd(command)
+                if code != 250:
+                    raise smtplib.SMTPResponseException(code, reply)
+            code, reply = client.data(text)
+            if code != 250:
+                raise smtplib.SMTPResponseException(code, reply)
+            return reply.decode().split()[-1]

@@ -198,6 +198,7 @@ def test_routes_that_ask_other_hosts_say_so() -> None:
     assert paths == {
         "POST /api/v1/inbound-domains",
         "POST /api/v1/inbound-domains/{domain}/verify",
+        "POST /api/v1/relay-webhooks/{webhook_id}/validate",
         "POST /api/v1/webhooks",
         "PUT /api/v1/webhooks/{webhook_id}",
         "POST /api/v1/webhooks/{webhook_id}/validate",

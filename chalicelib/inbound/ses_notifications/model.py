@@ -139,9 +139,12 @@ def _part(record: Json, name: str) -> Json:
 
 
 def _text(details: Json, *names: str) -> str:
-    """Return the first of these values that is a text, on one line; empty if none is."""
+    """Return the first of these values that is a text, on one line; empty if none is.
+
+    JSON can hold halves of characters, which nothing could store.
+    """
     texts = (value for name in names if isinstance(value := details.get(name), str))
-    return clean_reply(next(texts, ""))
+    return clean_reply(next(texts, "")).encode("utf-8", "replace").decode()
 
 
 def _time(text: Any) -> int:

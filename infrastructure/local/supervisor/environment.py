@@ -59,6 +59,8 @@ from infrastructure.local.supervisor.ports import (
 )
 from infrastructure.local.this_machine import LocalAccess, is_this_machine
 
+#: The port of mail that comes in, beside the default of SMTP_PORT
+USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
 _PIDS_FILE = "processes.json"
 _LOG_OUTPUTS = ("files", "stdout")
@@ -243,8 +245,8 @@ def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:
 
 def _usual_inbound_port(smtp_port: int, others: tuple[int, ...]) -> int:
     """Return the usual port of mail that comes in, 0 if another one is to be chosen."""
-    is_usual = smtp_port == 2525 and 2526 not in others
-    return _usual_or(2526, 0, usual=is_usual)
+    is_usual = smtp_port == 2525 and USUAL_INBOUND_PORT not in others
+    return _usual_or(USUAL_INBOUND_PORT, 0, usual=is_usual)
 
 
 def _usual_or(number: int, other: int, *, usual: bool) -> int:

@@ -19,10 +19,10 @@ def test_octets_are_those_that_were_written(parts: list[bytes], most_in_memory: 
     with Spool(most_in_memory) as spool:
         for part in parts:
             spool.write(part)
-        whole = b"".join(parts)
-        assert spool.size == len(whole)
-        assert spool.octets()[:] == whole
-        assert b"".join(spool.pieces()) == whole
+        expected = b"".join(parts)
+        assert spool.size == len(expected)
+        assert spool.octets()[:] == expected
+        assert b"".join(spool.pieces()) == expected
 
 
 def test_many_octets_are_in_a_mapped_file() -> None:
@@ -59,9 +59,9 @@ def test_a_large_object_is_stored_and_read_by_a_mapping() -> None:
     with Spool(10) as spool:
         spool.write(bytes(2_000_000))
         blobs.put_large("received/a", spool.octets())
-    with blobs.large("received/a") as stored:
-        assert isinstance(stored.octets(), mmap.mmap)
-        assert stored.octets()[:] == bytes(2_000_000)
+    with blobs.large("received/a") as spool:
+        assert isinstance(spool.octets(), mmap.mmap)
+        assert spool.octets()[:] == bytes(2_000_000)
 
 
 @pytest.mark.usefixtures("cloud")

@@ -112,6 +112,8 @@ def test_dkimpy_agrees_on_any_message_with_one_octet_more(
         b"\n"
     ):
         return  # the relay refuses bare line ends, and dkimpy repairs them
+    if not all(b":" in field.raw for field in SignedMessage(changed).fields):
+        return  # dkimpy refuses a message with a line that is no field
     first = next(signatures_of(changed, lambda _: [RECORD]), None)
     if first and first.result == "pass":
         assert dkimpy_verifies(changed)

@@ -26,8 +26,8 @@ HELP = "help@in.test"
 def raw(body: str = "Yes, please.\r\n", **fields: str) -> bytes:
     """Return a message from Ann; an underscore in a name of ``fields`` is a hyphen."""
     usual = {"From": "Ann Lee <ann@inbox.test>", "To": HELP, "Subject": "Re: Order"}
-    named = {name.replace("_", "-"): value for name, value in fields.items()}
-    lines = [f"{name}: {value}\r\n" for name, value in (usual | named).items() if value]
+    own = {name.replace("_", "-"): value for name, value in fields.items()}
+    lines = [f"{name}: {value}\r\n" for name, value in (usual | own).items() if value]
     return ("".join(lines) + "\r\n" + body).encode()
 
 

@@ -27,8 +27,14 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.sealed_key import sealed_key
+from chalicelib.inbound_domains import store as inbound_domains
+from chalicelib.inbound_domains.model import Action, MailRoute
+from chalicelib.received_mail.inbound_queue import MOST_IN_QUEUE
+from chalicelib.relay_webhooks import store as relay_webhooks
+from chalicelib.relay_webhooks.model import RelayWebhook
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
+from chalicelib.webhooks.credentials import Credentials, seal
 from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import TEMPLATES, read
 from infrastructure.deployment.permissions import relay_statements, statements, target_statement
@@ -47,6 +53,7 @@ from tests.unit.delivery.mail_host import MailHost
 from tests.unit.event_export.aws_targets import ARNS, make_targets
 from tests.unit.inbound.samples import dsn, group
 from tests.unit.inbound.ses_notifications import records
+from tests.unit.inbound_domains.examples import store_inbound_domain
 from tests.unit.infrastructure.observing import (
     Observer,
     Permission,
@@ -182,6 +189,7 @@ def send_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
                 service.call(name)
             service.work_off_queues()
             react(service)
+            receive_mail(service, target)
             ingest_events(service, client)
             service.work_off_queues()
             service.call("roll_up_metrics")
@@ -330,6 +338,28 @@ def notify(service: Service, report_id: str) -> None:
         body = body.replace(example, ses.tag_value(report_id))
         aws.sqs().send_message(QueueUrl=url, MessageBody=body)
     service.work_off_queues()
+
+
+def receive_mail(service: Service, target: Target) -> None:
+    """Receive mail that is posted, forwarded and stored, and that answers a message."""
+    routes = (MailRoute("desk", Action.FORWARD, "desk@inbox.test"),)
+    sealed = seal(Credentials(), "17")
+    webhook = RelayWebhook("17", 1, "Ours", target.url, "in.test", 0, sealed=sealed)
+    before = store_inbound_domain(routes=routes)
+    relay_webhooks.create(webhook, inbound_domains.relay_webhook_write(before, "17"))
+    inbound_domains.forget(before)
+    answered = service.host.messages[0].data.partition(b"Message-ID: ")[2].partition(b"\r\n")[0]
+    head = b"From: ann@inbox.test\r\nIn-Reply-To: " + answered + b"\r\n\r\n"
+    to = ("hook@in.test", "desk@in.test")
+    acceptor = MailAcceptor()
+    for size in (10, MOST_IN_QUEUE):
+        data = head + b"x\r\n" * size
+        envelope = SubmittedEnvelope("ann@inbox.test", to, data, "192.0.2.1", smtp_utf8=False)
+        with service.observer.working_as(RELAY):
+            places = tuple(map(acceptor.place_of, to))
+            opening = acceptor.begun(replace(envelope, places=places))
+            acceptor.accept(replace(opening, data=opening.trace + data))
+        service.work_off_queues()
 
 
 def ingest_events(service: Service, client: Client) -> None:

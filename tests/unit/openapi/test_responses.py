@@ -64,7 +64,9 @@ def faults(name: str, response: Response) -> Iterator[str]:
         if response.body is not None:
             yield f"{name} answers {response.status} with a body: {response.body}"
         return
-    schema = content["application/json"]["schema"]
+    # A file has a type of its own
+    media_type = "application/json" if "application/json" in content else next(iter(content))
+    schema = content[media_type]["schema"]
     if response.status < 400:
         rules = closed(schema) | CLOSED
     else:

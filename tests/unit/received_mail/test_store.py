@@ -116,8 +116,8 @@ def test_messages_end_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_messages_to_or_from_an_address_are_found() -> None:
-    mine = stored(1, rcpt_to="Carl@tickets.test"), stored(2, mail_from="carl@tickets.test")
+    messages = stored(1, rcpt_to="Carl@tickets.test"), stored(2, mail_from="carl@tickets.test")
     stored(3)
     stored(4, rcpt_to="carl@tickets.test", subaccount_id=3)
-    found = store.to_or_from(Scope(1, 0), ["carl@tickets.test"], batch=1)
-    assert {each.id for each in found} == {each.id for each in mine}
+    summaries = store.to_or_from(Scope(1, 0), ["carl@tickets.test"], batch=1)
+    assert {each.id for each in summaries} == {each.id for each in messages}

@@ -46,6 +46,7 @@ def test_every_kind_is_counted_as_its_list_shows_it(client: Client) -> None:
         "tracking_domains": "/api/v1/tracking-domains",
         "inbound_domains": "/api/v1/inbound-domains",
         "webhooks": "/api/v1/webhooks",
+        "relay_webhooks": "/api/v1/relay-webhooks",
         "suppressions": "/api/v1/suppression-list",
         "subaccounts": "/api/v1/subaccounts",
         "api_keys": "/api/v1/api-keys",

@@ -88,6 +88,11 @@ def test_a_bounce_that_another_host_reports_is_out_of_band() -> None:
     assert "rcpt_type" not in event
 
 
+@pytest.mark.parametrize("fields", [{"remote_ip": ""}, {"reporting": ""}])
+def test_a_host_of_ses_or_the_address_it_talked_to_shows_a_failed_delivery(fields: Any) -> None:
+    assert event_of(records.bounce(**fields))["type"] == "bounce"
+
+
 @pytest.mark.parametrize(
     ("fields", "bounce_class"),
     [
@@ -233,6 +238,11 @@ def test_what_cannot_be_read_is_logged_and_does_not_come_again(
     assert event["type"] == "delivery"
     assert [line for line in caplog.messages if "it is no JSON" in line]
     assert [line for line in caplog.messages if "it has no type" in line]
+
+
+def test_half_a_character_in_a_reply_does_no_harm() -> None:
+    event = event_of(records.bounce(diagnostic="smtp; 550 5.1.1 no \ud800 user"))
+    assert event["reason"] == "550 5.1.1 no ? user"
 
 
 def test_other_types_and_unknown_messages_make_no_event() -> None:

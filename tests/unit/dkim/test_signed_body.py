@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.dkim.received_body import canonical_body, hash_body
+from chalicelib.dkim.signed_body import canonical_body, hash_body
 from tests.unit.linear_time import assert_linear
 
 BODIES = st.lists(
