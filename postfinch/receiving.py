@@ -71,8 +71,8 @@ def envelope_of(source: bytes, sender: str | None, recipients: Sequence[str]) ->
     if recipients:
         return Envelope(sender, recipients)
     fields = [str(each) for name in ("To", "Cc") for each in message.get_all(name, [])]
-    shown = dict.fromkeys(address for _, address in getaddresses(fields) if "@" in address)
-    return Envelope(sender, list(shown), optional=True)
+    addresses = dict.fromkeys(address for _, address in getaddresses(fields) if "@" in address)
+    return Envelope(sender, list(addresses), optional=True)
 
 
 def compose(

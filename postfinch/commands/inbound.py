@@ -239,8 +239,8 @@ def _write_message(message: Json) -> None:
     write_line("\nReceived", style="bold")
     write_line(f"  {message['received_at']} from {message['peer_ip']} for {message['rcpt_to']}")
     write_line(f"  {_what_became(message)}")
-    if answered := message["in_reply_to"]:
-        write_line(f"  answers message {answered['message_id']} to {answered['rcpt_to']}")
+    if origin := message["in_reply_to"]:
+        write_line(f"  answers message {origin['message_id']} to {origin['rcpt_to']}")
     for name, verdict in (message["verdicts"] or {}).items():
         if text := _verdict_text(verdict):
             write_line(f"  {name}: {text}")

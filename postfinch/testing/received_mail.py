@@ -70,8 +70,8 @@ class ReceivedMessage:
     def events(self) -> list[Json]:
         """The events of the message so far, the oldest first."""
         events = self._api.get("/events/message", recipients=self.to, per_page=1000)
-        mine = [event for event in events if event.get("relay_id") == self.id]
-        return sorted(mine, key=lambda event: event["timestamp"])
+        events = [event for event in events if event.get("relay_id") == self.id]
+        return sorted(events, key=lambda event: event["timestamp"])
 
     def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Json:
         """Wait until the message has an event of this type, such as ``relay_delivery``."""
