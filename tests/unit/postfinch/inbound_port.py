@@ -19,14 +19,14 @@ class InboundPort:
     """The port, and the messages that it took."""
 
     number: int
-    refused: Collection[str]
+    nobody: Collection[str]
     messages: list[bytes] = field(default_factory=list)
 
     async def handle_RCPT(
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
         """Refuse some recipients."""
-        if address in self.refused:
+        if address in self.nobody:
             return "550 5.1.1 No such address"
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 Recipient OK"
@@ -38,9 +38,9 @@ class InboundPort:
 
 
 @contextmanager
-def inbound_port(refused: Collection[str] = ()) -> Iterator[InboundPort]:
-    """Serve a port that refuses these recipients."""
-    port = InboundPort(free_port(), refused)
+def inbound_port(nobody: Collection[str] = ()) -> Iterator[InboundPort]:
+    """Serve a port that knows none of the recipients in ``nobody``."""
+    port = InboundPort(free_port(), nobody)
     controller = Controller(port, hostname="127.0.0.1", port=port.number)
     controller.start()
     try:

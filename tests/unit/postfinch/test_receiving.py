@@ -19,7 +19,7 @@ def test_an_envelope_is_read_from_the_message_unless_it_is_named() -> None:
 
 
 def test_a_message_arrives_with_its_dots_and_other_line_ends() -> None:
-    with inbound_port(refused=("c@c.test",)) as port:
+    with inbound_port(nobody=("c@c.test",)) as port:
         envelope = receiving.envelope_of(SOURCE, None, [])
         copies = receiving.play("127.0.0.1", port.number, SOURCE, envelope)
     assert copies == [Copy("0123456789abcdef0123456700", "b@b.test")]
@@ -27,7 +27,7 @@ def test_a_message_arrives_with_its_dots_and_other_line_ends() -> None:
 
 
 def test_a_named_recipient_that_is_refused_ends_it() -> None:
-    with inbound_port(refused=("c@c.test",)) as port:
+    with inbound_port(nobody=("c@c.test",)) as port:
         envelope = Envelope("", ["b@b.test", "c@c.test"])
         with pytest.raises(NotReceived, match=r"no mail for c@c.test \(550 "):
             receiving.play("127.0.0.1", port.number, SOURCE, envelope)
