@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from chalicelib.core.dynamo import AnyItem, Key
 from chalicelib.core.json_types import Json
@@ -16,6 +16,9 @@ from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhook_dispatch.schedule import Schedule
 from chalicelib.webhooks.model import Endpoint
 from chalicelib.webhooks.posting import PostResult
+
+#: The failure code of a batch that was given up because of :class:`BodyGone`
+GONE: Final = "EGONE"
 
 
 class BodyGone(LookupError):

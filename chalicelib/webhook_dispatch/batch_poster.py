@@ -26,7 +26,7 @@ from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import schedule
 from chalicelib.webhook_dispatch.batch import BatchHead
-from chalicelib.webhook_dispatch.batch_kind import BodyGone
+from chalicelib.webhook_dispatch.batch_kind import GONE, BodyGone
 from chalicelib.webhook_dispatch.outcomes import Outcome, OutcomeRecorder
 from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task
@@ -57,7 +57,7 @@ _NOT_POSTED = PostResult(
 
 
 #  The result that is recorded for a received message that is no longer stored
-_GONE = PostResult(None, failure_code="EGONE", reason="the message is no longer stored")
+_GONE = PostResult(None, failure_code=GONE, reason="the message is no longer stored")
 
 
 class BatchPoster:

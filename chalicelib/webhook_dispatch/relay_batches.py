@@ -27,7 +27,7 @@ from chalicelib.relay_webhooks import store as relay_webhooks
 from chalicelib.relaying import payload, relay_events
 from chalicelib.relaying.relay_events import AttemptKind
 from chalicelib.webhook_dispatch.batch import BatchHead
-from chalicelib.webhook_dispatch.batch_kind import BatchKind, BodyGone
+from chalicelib.webhook_dispatch.batch_kind import GONE, BatchKind, BodyGone
 from chalicelib.webhook_dispatch.schedule import Schedule
 from chalicelib.webhooks.model import Endpoint
 from chalicelib.webhooks.posting import PostResult
@@ -68,8 +68,13 @@ class RelayBatches(BatchKind):
 
     @contextmanager
     def body(self, message: Received[Json], head: BatchHead) -> Iterator[Body]:
-        """Return the payload of the queue message, or the body made of the received message."""
+        """Return the payload of the queue message, or the body made of the received message.
+
+        What has been deleted since the first post is not posted again, though the queue has it.
+        """
         if message.has_payload:
+            if head.all_attempts:
+                _stored(head)
             yield message.payload()
             return
         with body_of(_stored(head)) as body:
@@ -81,8 +86,10 @@ class RelayBatches(BatchKind):
             return ()
         kind = _event_type(result, is_over=is_over)
         reason = "" if result.is_accepted else _reason(result)
-        number = head.post_number
-        return [relay_events.attempt(kind, head.relay, clock.now_ms(), number, reason)]
+        number, relay = head.post_number, head.relay
+        if result.failure_code == GONE:
+            relay = {**relay, "msg_from": ""}  # it may have been deleted for its sender
+        return [relay_events.attempt(kind, relay, clock.now_ms(), number, reason)]
 
     def work_again(self, head: BatchHead, body: bytes | None) -> Work[Json]:
         """Return a message without a body: it is made when it is posted."""

@@ -159,6 +159,24 @@ def test_a_message_that_was_deleted_before_its_post_is_given_up(
     assert seen(world) == [("relay_permfail", "0")]
 
 
+def test_a_message_that_is_deleted_after_its_first_post_is_not_posted_again(
+    world: Simulation, target: Target
+) -> None:
+    make_relay_webhook(target.url)
+    message = message_of()
+
+    def refuse(_: Post) -> Reply:
+        received_mail.delete(message)
+        return Reply(500)
+
+    target.answer = refuse
+    send(world, message)
+    world.run()
+    assert len(target.posts) == 1
+    assert seen(world) == [("relay_tempfail", "0"), ("relay_permfail", "1")]
+    assert [event["msg_from"] for event in world.events] == [message.mail_from, ""]
+
+
 def test_messages_that_are_queued_go_to_a_relay_webhook_that_was_deleted(
     world: Simulation, target: Target
 ) -> None:
