@@ -44,8 +44,9 @@ class Polling:
     """How a queue is consumed. Times are seconds.
 
     ``batch_size`` is the most messages to a call, ``window`` how long the first of them waits for
-    more. Without one, ``busy_window`` is how long it waits if it comes so soon after the call before:
-    work that keeps coming is cheaper together. Messages in hand are hidden for ``visibility``, which is extended every ``heartbeat``.
+    more. Without one, ``busy_window`` is how long it waits if it comes so soon after the call
+    before: work that keeps coming is cheaper together. Messages in hand are hidden for
+    ``visibility``, which is extended every ``heartbeat``.
     ``retry_pause`` tells when a failed message is received again; without it the handler, or else
     the time-out, decides. ``on_answer`` is called after each request that SQS has answered: for
     messages, or to keep them hidden.
