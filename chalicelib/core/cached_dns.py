@@ -100,7 +100,7 @@ class Lookups:
         with self._lock:
             if future := self._running.get(question):
                 return future, False
-            future, is_new = _asked.join(question, is_shared=not self._is_fresh)
+            future, is_new = _questions.join(question, is_shared=not self._is_fresh)
             self._running[question] = future
             if is_new:
                 self._own.add(question)
@@ -141,7 +141,7 @@ def _settle(
     except Exception as error:
         future.set_exception(error)
     finally:
-        _asked.remove(question, future)
+        _questions.remove(question, future)
 
 
 def _labels(name: str) -> list[bytes] | None:
@@ -189,7 +189,7 @@ class _Answers:
             self._items.clear()
 
 
-class _Asked:
+class _Questions:
     """The questions to which an answer is under way."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class _Asked:
 
 
 _answers = _Answers()
-_asked = _Asked()
+_questions = _Questions()
 caches.register(lambda: _answers.clear())
 
 
@@ -223,10 +223,10 @@ def _threads() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """Begin again in a fork: the threads of its parent do not live on in it."""
-    global _answers, _asked
+    global _answers, _questions
     _threads.cache_clear()
     _answers = _Answers()
-    _asked = _Asked()
+    _questions = _Questions()
 
 
 os.register_at_fork(after_in_child=_forget)

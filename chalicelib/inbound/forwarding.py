@@ -68,13 +68,17 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
     virus = message.verdicts.get("virus") or {}
     if virus.get("is_infected"):
         raise NotForwarded("550 the virus scanner found something in the message")
-    owner = message.account_id, message.subaccount_id
     try:
         domain = _sending_domain(message)
         sender = _address_at(domain, message)
         transmission_id = ids.repeatable_transmission_id(message.received_ms, message.id)
-        # No name of this function keeps the new message: it may be large
-        return accept_message(*owner, _envelope(message, octets, sender), transmission_id)
+        # Nothing here keeps the new message, which may be large: the callee may let it go
+        return accept_message(
+            message.account_id,
+            message.subaccount_id,
+            _envelope(message, octets, sender),
+            transmission_id,
+        )
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise

@@ -131,10 +131,10 @@ def test_a_look_up_that_takes_too_long_fails(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_several_messages_ask_at_a_time_is_asked_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked, answer = list[str](), threading.Event()
+    names, answer = list[str](), threading.Event()
 
     def lookup(name: Any, kind: str, within: float) -> tuple[list[Any], float]:
-        asked.append(str(name))
+        names.append(str(name))
         assert answer.wait(10)
         return [], 0.0
 
@@ -144,20 +144,20 @@ def test_what_several_messages_ask_at_a_time_is_asked_once(
         message.start([("a.test", "TXT")])
     answer.set()
     assert [message.values("a.test", "TXT") for message in messages] == [()] * 5
-    assert asked == ["a.test."]
+    assert names == ["a.test."]
     assert Lookups(10).values("a.test", "TXT") == ()
-    assert len(asked) == 2
+    assert len(names) == 2
 
 
 def test_a_message_asks_itself_where_the_one_that_asked_had_less_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = list[float]()
+    limits = list[float]()
     first_is_asked, answer = threading.Event(), threading.Event()
 
     def lookup(name: Any, kind: str, within: float) -> tuple[list[Any], float]:
-        asked.append(within)
-        if len(asked) > 1:
+        limits.append(within)
+        if len(limits) > 1:
             return [], 0.0
         first_is_asked.set()
         assert answer.wait(10)
@@ -172,4 +172,4 @@ def test_a_message_asks_itself_where_the_one_that_asked_had_less_time(
     assert second.values("a.test", "TXT") == ()
     with pytest.raises(LookupFailed):
         first.values("a.test", "TXT")
-    assert len(asked) == 2
+    assert len(limits) == 2
