@@ -15,10 +15,12 @@ that may die (``rehearsal``).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from chalicelib.core import blobs, clock, compression, queues
@@ -77,10 +79,10 @@ def _receive_suspect(message: _Message) -> None:
 
 
 def _receive_all(messages: Sequence[_Message]) -> None:
-    with ExitStack() as stack, ThreadPoolExecutor(_THREADS) as pool:
+    with ExitStack() as stack:
         octets = [stack.enter_context(_octets(message)) for message in messages]
         heads = [message.head for message in messages]
-        readings = pool.map(_read, heads, octets)
+        readings = _read_all(heads, octets)
         mails = [Mail(*each) for each in zip(heads, octets, readings, strict=True)]
         _pass_on([(mail, message) for mail in mails for message in _records(mail)])
 
@@ -96,6 +98,22 @@ def _octets(message: _Message) -> Iterator[Octets]:
         return
     with blobs.large(message.head["blob"]) as spool:
         yield spool.octets()
+
+
+def _read_all(heads: Sequence[InboundHead], octets: Sequence[Octets]) -> list[Reading]:
+    if len(heads) == 1:
+        return [_read(heads[0], octets[0])]
+    futures = [_threads().submit(_read, *each) for each in zip(heads, octets, strict=True)]
+    wait(futures)  # where one fails, no other may lose its octets while it is read
+    return [future.result() for future in futures]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="inbound-mail")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _read(head: InboundHead, octets: Octets) -> Reading:
