@@ -267,6 +267,13 @@ def test_parts_beyond_the_limits_are_left_out() -> None:
     assert attachment.type == "multipart/x"
 
 
+def test_empty_parts_are_skipped_up_to_a_limit() -> None:
+    text = b"\r\nHi\r\n--b--"
+    assert parsing.read(MULTIPART + b"--b\r\n" * 100 + text).text == "Hi"
+    # Each takes a search: twenty megabytes of them would take seconds
+    assert parsing.read(MULTIPART + b"--b\r\n" * 2000 + text).text != "Hi"
+
+
 HOSTILE = [
     *(b"\n", b"a:b\n", b"\r", b"To: ((\n", b'To: "\\\n', b"Subject: =?utf-8?q?\n"),
     *(MULTIPART + b"--b\n", b"--b\n", b"=?utf-8?q?a?= ", b"a=", b";filename*1=a"),
