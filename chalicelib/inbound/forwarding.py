@@ -26,6 +26,7 @@ from chalicelib.mail_format.address_list import mailboxes_field, read_addresses
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.from_field import values_of
 from chalicelib.mail_format.header_section import Field, split_head
+from chalicelib.mail_format.headers import HeaderError
 from chalicelib.received_mail.model import ReceivedMessage
 from chalicelib.sending_domains import return_path, store
 from chalicelib.sending_domains.lookup import find_usable
@@ -43,6 +44,8 @@ _REMOVED = frozenset(
     }
 )
 _FIELD_END = re.compile(rb"\r\n(?![ \t])")
+# Encoded words may hold them, and a header field may not
+_LINE_ENDS = re.compile(r"[\r\n]+")
 _FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:([^\0\r\n]*(?:\r\n[ \t][^\0\r\n]*)*)")
 _LONGEST_NAME = 200
 _OPTIONS = {"open_tracking": False, "click_tracking": False, "transactional": True}
@@ -79,6 +82,8 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
             _envelope(message, octets, sender),
             transmission_id,
         )
+    except HeaderError as fault:
+        raise NotForwarded(f"550 {fault}") from None
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
@@ -148,7 +153,7 @@ def _author(fields: list[Field]) -> _Author:
 
 def _mailboxes(fields: list[Field], name: str) -> tuple[Mailbox, ...]:
     return tuple(
-        Mailbox(email, readable(text or ""))
+        Mailbox(email, _LINE_ENDS.sub(" ", readable(text or "")))
         for text, email in read_addresses(values_of(fields, name))
         if is_address(email)
     )

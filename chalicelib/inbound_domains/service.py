@@ -41,7 +41,7 @@ def create(scope: Scope, body: NewInboundDomain) -> InboundDomain:
 
     retry_conflicts(attempt)
     with audit.bound(None):  # its line is that of the new domain
-        return _checked(scope, domain) or domain
+        return _check(scope, domain) or domain
 
 
 def list_all(scope: Scope) -> list[InboundDomain]:
@@ -78,13 +78,13 @@ def set_routes(scope: Scope, name: str, body: RoutesBody) -> InboundDomain:
 
 def verify(scope: Scope, name: str) -> InboundDomain:
     """Look at the MX records of a domain and store what they are; raises 404 (1600)."""
-    return _existing(_checked(scope, get_owned(scope, name)), name)
+    return _existing(_check(scope, get_owned(scope, name)), name)
 
 
-def _checked(scope: Scope, domain: InboundDomain) -> InboundDomain | None:
-    """Return a domain after a look at its MX records, ``None`` if it is deleted meanwhile."""
+def _check(scope: Scope, domain: InboundDomain) -> InboundDomain | None:
+    """Look at the MX records of a domain; ``None`` if it was deleted meanwhile."""
     result, now_ms = check_mx(domain), clock.now_ms()
-    return store.change(scope, domain.domain, lambda before: result.apply_to(before, now_ms))
+    return store.change(scope, domain.domain, lambda each: result.apply_to(each, now_ms))
 
 
 def _check_name(scope: Scope, name: str) -> InboundDomain | None:
