@@ -26,6 +26,8 @@ _MOST_LISTENERS = 3
 _OTHER_FILES = 100
 # Recipients of a message from elsewhere: the smallest limit that RFC 5321 4.5.3.1.8 allows.
 _MOST_RECIPIENTS = 100
+# Octets of mail from elsewhere that a process has on disk before it is stored.
+_MOST_ARRIVING = 2048 * MIB
 # RFC 3461 4.1, 4.2 and 4.4 lengthen the 512 octets of RFC 5321 for their parameters.
 _MOST_COMMAND_LINE = 1_100
 
@@ -95,6 +97,8 @@ def _inbound(config: RelayConfig, current: Settings) -> RelayConfig:
         max_message=max(current.max_message_bytes + MIB, current.relay_inbound_bytes),
         max_inbound_message=current.relay_inbound_bytes,
         max_in_memory=inbound_queue.MOST_IN_QUEUE,
+        max_arriving=_MOST_ARRIVING,
+        max_network_arriving=_MOST_ARRIVING // 4,
         max_command_line=_MOST_COMMAND_LINE,
         max_recipients=_MOST_RECIPIENTS,
         max_network_messages=current.relay_inbound_messages,

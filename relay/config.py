@@ -31,6 +31,10 @@ class RelayConfig:
     """A message to an inbound domain; the smaller of the limits counts."""
     max_in_memory: int | None = None
     """Octets of one message that are held in memory, and no file: all of them if None."""
+    max_arriving: int = 0
+    """Octets of all messages under way in one process; 0: any number."""
+    max_network_arriving: int = 0
+    """Those of one network (`client_networks`)."""
     max_text_line: int = 100_000
     """A line of a message, CRLF counted. RFC 5321 4.5.3 asks for 1,000 at least and advises
     against refusing more: one-line HTML and an unfolded API header exceed it."""

@@ -71,6 +71,11 @@ class MessageContent:
         """Whether what has arrived will be refused already."""
         return self._refusal is not None or self.size > self._max_octets
 
+    def refuse(self, reply: Reply) -> None:
+        """Refuse the message, whatever else arrives of it."""
+        self._refusal = self._refusal or reply
+        self._spool.close()
+
     def close(self) -> None:
         """Release the octets."""
         self._spool.close()

@@ -124,6 +124,7 @@ LOGIN_FAILED = Reply(535, "5.7.8", "Authentication failed")
 
 RELAYING_DENIED = Reply(550, "5.7.1", "Relaying denied")
 TOO_MANY_RECIPIENTS = Reply(452, "4.5.3", "Too many recipients")
+NO_ROOM = Reply(452, "4.3.1", "Too much mail arrives at once, try again later")
 TOO_MANY_RECIPIENTS_LATELY = Reply(
     451, "4.7.1", "Too many recipients from your network, try again later"
 )

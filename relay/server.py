@@ -17,6 +17,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from relay.arriving import ArrivingOctets
 from relay.config import RelayConfig
 from relay.counters import Counters
 from relay.failed_logins import FailedLogins
@@ -70,6 +71,7 @@ class RelayServer:
             counters=self.counters,
             failed_logins=failed_logins or FailedLogins(),
             traffic=traffic or Traffic(),
+            arriving=ArrivingOctets(config.max_arriving, config.max_network_arriving),
             workers=ThreadPoolExecutor(config.workers, thread_name_prefix="relay"),
         )
         self._listeners: list[asyncio.Server] = []

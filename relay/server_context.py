@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from relay.arriving import ArrivingOctets
 from relay.config import RelayConfig
 from relay.counters import Counters
 from relay.failed_logins import FailedLogins
@@ -25,4 +26,5 @@ class ServerContext:
     counters: Counters
     failed_logins: FailedLogins
     traffic: Traffic
+    arriving: ArrivingOctets
     workers: ThreadPoolExecutor

@@ -35,6 +35,7 @@ class Transaction(Conversation):
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(context, loop)
         self._declared_size = 0
+        self._octets_here = 0
         self._places: list[InboundDomain | None] = []
         self._content: MessageContent | None = None
         self._arriving: SubmittedEnvelope | None = None
@@ -47,6 +48,7 @@ class Transaction(Conversation):
         """Forget the message under way, and release what has arrived of it."""
         if self._content is not None:
             self._content.close()
+        self._count_out()
         self._content = self._arriving = None
         self._places = []
         self._declared_size = 0
@@ -108,7 +110,7 @@ class Transaction(Conversation):
         data = MessageData(self._content)
         async with self._time_for_message():
             while (rest := data.feed(await self.next_octets())) is None:
-                pass
+                self._count(data.content)
         self.input.put_back(rest)
         await self._end_message()
 
@@ -165,6 +167,20 @@ class Transaction(Conversation):
             most_in_memory=self.config.max_in_memory,
         )
 
+    def _count(self, content: MessageContent) -> None:
+        """Count what has arrived, and refuse the message where that is too much."""
+        if not content.is_refused:
+            count, self._octets_here = content.size - self._octets_here, content.size
+            if not self.context.arriving.add(self.peer_ip, count):
+                content.refuse(replies.NO_ROOM)
+        if content.is_refused:  # it has released its octets
+            self._count_out()
+
+    def _count_out(self) -> None:
+        if self._octets_here:
+            self.context.arriving.remove(self.peer_ip, self._octets_here)
+            self._octets_here = 0
+
     def _envelope(self) -> SubmittedEnvelope:
         encrypted = self.transport.get_extra_info("ssl_object") if self.tls_active else None
         return SubmittedEnvelope(
@@ -196,6 +212,7 @@ class Transaction(Conversation):
                 size -= len(part)
                 if content is not None:
                     content.add(part)
+                    self._count(content)
 
     async def _refuse_endless_chunk(self) -> None:
         self.reply(replies.MESSAGE_TOO_BIG)

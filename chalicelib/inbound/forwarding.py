@@ -16,7 +16,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-from chalicelib.core import domain_names, ids
+from chalicelib.core import domain_names, ids, spool
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.core.errors import ApiError, ServiceError
 from chalicelib.core.scope import PRIMARY, Scope
@@ -26,6 +26,7 @@ from chalicelib.mail_format.address_list import mailboxes_field, read_addresses
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.from_field import values_of
 from chalicelib.mail_format.header_section import Field, split_head
+from chalicelib.mail_format.headers import HeaderError
 from chalicelib.received_mail.model import ReceivedMessage
 from chalicelib.sending_domains import return_path, store
 from chalicelib.sending_domains.lookup import find_usable
@@ -43,6 +44,8 @@ _REMOVED = frozenset(
     }
 )
 _FIELD_END = re.compile(rb"\r\n(?![ \t])")
+# Encoded words may hold them, and a header field may not
+_LINE_ENDS = re.compile(r"[\r\n]+")
 _FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:([^\0\r\n]*(?:\r\n[ \t][^\0\r\n]*)*)")
 _LONGEST_NAME = 200
 _OPTIONS = {"open_tracking": False, "click_tracking": False, "transactional": True}
@@ -68,21 +71,32 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
     virus = message.verdicts.get("virus") or {}
     if virus.get("is_infected"):
         raise NotForwarded("550 the virus scanner found something in the message")
-    owner = message.account_id, message.subaccount_id
     try:
         domain = _sending_domain(message)
         sender = _address_at(domain, message)
-        data = _forwarded(octets, sender, message.domain)
-        # Without a MAIL FROM: an enterprise account's would be kept, and get the bounces
-        envelope = SmtpMessage(
-            "", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
-        )
         transmission_id = ids.repeatable_transmission_id(message.received_ms, message.id)
-        return accept_message(*owner, envelope, transmission_id)
+        # Nothing here keeps the new message, which may be large: the callee may let it go
+        return accept_message(
+            message.account_id,
+            message.subaccount_id,
+            _envelope(message, octets, sender),
+            transmission_id,
+        )
+    except HeaderError as fault:
+        raise NotForwarded(f"550 {fault}") from None
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
         raise NotForwarded(f"550 {refusal.text}") from None
+
+
+def _envelope(message: ReceivedMessage, octets: Octets, sender: str) -> SmtpMessage:
+    """Return the new message.
+
+    It has no MAIL FROM: an enterprise account's would be kept, and get the bounces.
+    """
+    data = _forwarded(octets, sender, message.domain)
+    return SmtpMessage("", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS))
 
 
 def _sending_domain(message: ReceivedMessage) -> str:
@@ -109,6 +123,7 @@ def _address_at(domain: str, message: ReceivedMessage) -> str:
 def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     """Return the message with another From; what no header may hold is left out."""
     data = rfc822.normalise(octets[:])
+    spool.leave(octets)
     head_end, body_start = split_head(data, 0, len(data))
     fields = _fields(data[:head_end])
     author = _author(fields)
@@ -118,7 +133,7 @@ def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     rest = rfc822.replace_field(rest, mailboxes_field("From", [mailbox]))
     if author.reply_to:
         rest = rfc822.append(rest, mailboxes_field("Reply-To", author.reply_to))
-    return rfc822.join(rest, data[body_start:])
+    return rfc822.join(rest, memoryview(data)[body_start:])
 
 
 def _fields(head: bytes) -> list[Field]:
@@ -138,7 +153,7 @@ def _author(fields: list[Field]) -> _Author:
 
 def _mailboxes(fields: list[Field], name: str) -> tuple[Mailbox, ...]:
     return tuple(
-        Mailbox(email, readable(text or ""))
+        Mailbox(email, _LINE_ENDS.sub(" ", readable(text or "")))
         for text, email in read_addresses(values_of(fields, name))
         if is_address(email)
     )

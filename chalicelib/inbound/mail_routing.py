@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.core.addresses import spelling
+from chalicelib.core.addresses import LONGEST, spelling
 from chalicelib.core.json_types import Json
 from chalicelib.inbound_domains import lookup
 from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute
 from chalicelib.received_mail.inbound_queue import InboundHead, InboundRecipient, relay_id
 from chalicelib.received_mail.model import InReplyTo, ParsedMessage, ReceivedMessage
+
+#: Characters of a subject in records and events, which have no room for what a header may hold
+LONGEST_SUBJECT = 2_000
 
 _STORED = MailRoute("*", Action.STORE)
 
@@ -52,8 +55,8 @@ def received_message(
         webhook_id=domain.relay_webhook_id if domain and has_webhook else "",
         forward_to=route.forward_to,
         tag=recipient["address"].rpartition("@")[0].partition("+")[2].rstrip('"'),
-        subject=parsed.subject,
-        friendly_from=parsed.friendly_from,
+        subject=parsed.subject[:LONGEST_SUBJECT],
+        friendly_from=parsed.friendly_from[:LONGEST],
         verdicts=reading.verdicts,
         in_reply_to=in_reply_to,
         attachments=len(parsed.attachments),

@@ -8,6 +8,8 @@ each step may be repeated:
 - what is forwarded has an id that follows from it, under which it is sent once;
 - an event has an id that follows from it, and is recorded once.
 
+What its recipients have deleted by then is dropped.
+
 A message that fails does so alone, and is a dead letter in the end. One that ends its process would
 take the others of its batch along: when it comes for the third time it is read alone, in a process
 that may die (``rehearsal``).
@@ -15,10 +17,13 @@ that may die (``rehearsal``).
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from chalicelib.core import blobs, clock, compression, queues
@@ -39,6 +44,8 @@ from chalicelib.received_mail.inbound_queue import QUEUE, InboundHead
 from chalicelib.received_mail.model import ReceivedMessage
 from chalicelib.relaying import relay_events
 from chalicelib.webhook_dispatch import batch, relay_batches
+
+_log = logging.getLogger(__name__)
 
 #: A message that comes so often may be what its workers died of
 SUSPECT_RECEIVES: Final = 3
@@ -72,16 +79,17 @@ def _receive(messages: Sequence[_Message]) -> Sequence[_Message]:
 
 def _receive_suspect(message: _Message) -> None:
     with _octets(message) as octets:
-        rehearsal.rehearse(message.head, octets)
+        if octets is not None:
+            rehearsal.rehearse(message.head, octets)
     _receive_all([message])
 
 
 def _receive_all(messages: Sequence[_Message]) -> None:
-    with ExitStack() as stack, ThreadPoolExecutor(_THREADS) as pool:
-        octets = [stack.enter_context(_octets(message)) for message in messages]
-        heads = [message.head for message in messages]
-        readings = pool.map(_read, heads, octets)
-        mails = [Mail(*each) for each in zip(heads, octets, readings, strict=True)]
+    with ExitStack() as stack:
+        opened = [(each.head, stack.enter_context(_octets(each))) for each in messages]
+        present = [(head, octets) for head, octets in opened if octets is not None]
+        readings = _read_all(present)
+        mails = [Mail(*each, reading) for each, reading in zip(present, readings, strict=True)]
         _pass_on([(mail, message) for mail in mails for message in _records(mail)])
 
 
@@ -89,13 +97,36 @@ _receive_together = queues.all_together(_receive_all)
 
 
 @contextmanager
-def _octets(message: _Message) -> Iterator[Octets]:
-    """Return the raw message for the block."""
+def _octets(message: _Message) -> Iterator[Octets | None]:
+    """Return the raw message for the block, ``None`` if its recipients have deleted it."""
     if "blob" not in message.head:
         yield message.payload()
         return
-    with blobs.large(message.head["blob"]) as spool:
-        yield spool.octets()
+    with ExitStack() as stack:
+        octets: Octets | None = None
+        try:
+            octets = stack.enter_context(blobs.large(message.head["blob"])).octets()
+        except blobs.BlobMissing:
+            if not store.is_deleted(message.head["id"]):
+                raise
+            _log.info("dropped %s, which was deleted", message.head["id"])
+        yield octets
+
+
+def _read_all(mails: Sequence[tuple[InboundHead, Octets]]) -> list[Reading]:
+    if len(mails) == 1:
+        return [_read(*mails[0])]
+    futures = [_threads().submit(_read, *each) for each in mails]
+    wait(futures)  # where one fails, no other may lose its octets while it is read
+    return [future.result() for future in futures]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="inbound-mail")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _read(head: InboundHead, octets: Octets) -> Reading:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from chalicelib.core.spool import Octets
@@ -24,6 +25,8 @@ _BLANK_LINE = re.compile(rb"\r?\n")
 _USUAL_DELIMITER = re.compile(rb"^(--[^\s]{1,200})\r?\nContent-[A-Z]", re.MULTILINE | re.IGNORECASE)
 #: Octets of a multipart in which the delimiter is looked for that its header does not name
 _GUESS_BYTES: Final = 512 * 1024
+#: Delimiter lines of a multipart with nothing between them; each takes time, but makes no part
+_MOST_EMPTY: Final = 500
 
 
 class TreeLimits(NamedTuple):
@@ -114,7 +117,8 @@ def _cut(
     """
     spans: list[tuple[int, int]] = []
     at: int | None = None
-    for before, after, is_last in _delimiter_lines(octets, start, end, delimiter):
+    lines = _delimiter_lines(octets, start, end, delimiter)
+    for before, after, is_last in islice(lines, most + _MOST_EMPTY):
         # Between lines that follow on each other there is no part
         if at is not None and before >= at:
             if before > at and octets[before - 1 : before] == b"\r":

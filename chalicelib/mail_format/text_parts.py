@@ -77,7 +77,8 @@ def replaced(
         section = rfc822.join(*_section(part, own, text, delimiters, describes))
         pieces += [message[at : part.start], section]
         at = part.end
-    return rfc822.join(fields, b"".join([*pieces, message[at:]]))
+    rest = memoryview(message)[at:]  # a message may be large
+    return rfc822.join(fields, b"".join([*pieces, rest]) if pieces else rest)
 
 
 def _section(

@@ -42,6 +42,10 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+#: Sets of ARC whose keys are looked up at once. Most chains are shorter, and a longer one shall not
+#: have all threads: it may lead to name servers that never answer
+_SETS_AT_ONCE = 5
+
 _TOO_LARGE = "the header section is too large"
 _FAULT = "the check failed"
 _UNKNOWN_SIGNATURES: tuple[DkimVerdict, ...] = (DkimVerdict(TEMPORARY, reason=_FAULT),)
@@ -122,7 +126,7 @@ def _questions(message: SignedMessage, origin: Origin) -> Iterator[tuple[str, st
     if evaluation.is_domain(sender):
         yield sender, "TXT"
     signatures = islice(message.fields_with(verification.FIELD), verification.MOST_SIGNATURES)
-    seals = arc.arc_fields(message)[: 3 * arc.MOST_SETS]
+    seals = arc.arc_fields(message)[: 3 * _SETS_AT_ONCE]
     names = dict.fromkeys(verification.key_names([*signatures, *seals]))
     with suppress(NoAuthor):
         names.update(dict.fromkeys(record_names(author_domain(message))))

@@ -28,7 +28,8 @@ class ReceivedMessage:
     webhook: the id of the SMTP message and two digits (base 16) for the recipient's place in it.
     ``action`` is that of ``inbound_domains.model``, with ``webhook_id`` or ``forward_to``; ``tag``
     is what follows a plus sign in the local part. ``verdicts`` and ``attachments`` are JSON.
-    The raw message is ``content`` (compressed) or the object ``blob`` of the bucket.
+    The raw message is ``content`` (compressed) or the object ``blob`` of the bucket, which so many
+    recipients share as ``shares`` says.
     """
 
     id: str
@@ -54,6 +55,7 @@ class ReceivedMessage:
     is_automatic: bool = False
     content: bytes = b""
     blob: str = ""
+    shares: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,9 @@ MOST_REFERENCES: Final = 50
 
 _MOST_NAME: Final = 255
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,998})>")
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
+# Controls, line ends, and marks that change the direction of a text
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
+_FOLDERS: Final = (".", "..")
 _TEXTS: Final = ("text/plain", "text/html")
 _NAMES: Final = {"message/rfc822": "message.eml", "message/global": "message.eml"}
 
@@ -85,7 +87,7 @@ def _attachment(octets: Octets, number: int, part: PartSpan, disposition: str) -
         name=_name(part, disposition),
         type=part.content_type,
         size=received_body.decoded_size(octets, part.start, part.end, encoding),
-        content_id=part.fields.first("content-id").strip("<> "),
+        content_id=part.fields.first("content-id").strip("<> ")[:_MOST_NAME],
         is_inline=disposition.partition(";")[0].strip().lower() == "inline",
         start=part.start,
         end=part.end,
@@ -101,7 +103,8 @@ def _name(part: PartSpan, disposition: str) -> str:
         or _NAMES.get(part.content_type, "")
     )
     base = name.replace("\\", "/").rpartition("/")[2]
-    return _UNPRINTABLE.sub(" ", base).strip()[:_MOST_NAME]
+    printable = _UNPRINTABLE.sub(" ", base).strip()[:_MOST_NAME]
+    return "" if printable in _FOLDERS else printable
 
 
 def _encoding(fields: Fields) -> str:

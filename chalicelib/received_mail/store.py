@@ -9,7 +9,8 @@ Access patterns of ``messages``:
 A place is two digits (base 16), the last of the message's id. The messages of an account are spread
 over ``SHARDS`` partitions, each of which takes a thousand a second; a list reads all of them. The
 raw message is in the item if it is small when compressed, otherwise it is the object
-``received/<SMTP message id>`` of the bucket, which all recipients share.
+``received/<SMTP message id>`` of the bucket, which all recipients share. It is deleted when each of
+them has deleted the message: one may do so before the message is stored for the others.
 
 Writing a message again writes the same items, and a deleted one stays deleted: whoever writes looks
 for the mark of a deletion afterwards, and whoever deletes writes it first.
@@ -19,8 +20,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final, NotRequired, cast
 
 from chalicelib.core import audit, blobs, clock, compression, dynamo
@@ -70,6 +73,7 @@ class MessageItem(Keyed, SummaryFields):
     #: The compressed raw message, or the object of the bucket that holds it as it is
     content: NotRequired[bytes]
     blob: NotRequired[str]
+    shares: NotRequired[int]
 
 
 class DeletionItem(Keyed):
@@ -96,10 +100,14 @@ _END: Final = "~"
 
 
 def put_all(messages: Sequence[ReceivedMessage]) -> None:
-    """Store messages, 12 a request; those that were deleted stay deleted."""
+    """Store messages, 12 a request; those that were deleted stay deleted.
+
+    Those of one SMTP message come in one call.
+    """
     if not messages:
         return
-    items = [_to_item(message) for message in messages]
+    shares = Counter(message.id[:-2] for message in messages)
+    items = [_to_item(replace(each, shares=shares[each.id[:-2]])) for each in messages]
     summaries = [_to_summary(item) for item in items]
     dynamo.write_all(
         [
@@ -215,8 +223,13 @@ def delete(message: ReceivedMessage) -> None:
             *lines,
         ]
     )
-    if message.blob and not _has_others(message.id):
+    if message.blob and _deletions_of(message.id[:-2]) >= message.shares:
         blobs.delete(message.blob)
+
+
+def is_deleted(message_id: str) -> bool:
+    """Tell whether an SMTP message was deleted by a recipient, and no other one has it."""
+    return _deletions_of(message_id) > 0
 
 
 def to_or_from(
@@ -234,11 +247,12 @@ def to_or_from(
                 yield summary
 
 
-def _has_others(message_id: str) -> bool:
-    """Tell whether another recipient still has the SMTP message."""
-    pk, _ = _key(message_id)
+def _deletions_of(message_id: str) -> int:
+    """Return how many recipients have deleted an SMTP message, 0 if another one still has it."""
+    pk, _ = _key(f"{message_id}00")
     items = _messages.query_all("#pk = :pk", {"pk": pk}, consistent=True)
-    return any(item["sk"].endswith("/message") for item in items)
+    places = [item["sk"].partition("/")[2] for item in items]
+    return 0 if "message" in places else len(places)
 
 
 def _key(message_id: str) -> Key:

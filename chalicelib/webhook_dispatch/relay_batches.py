@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from chalicelib.core import clock
+from chalicelib.core import blobs, clock
 from chalicelib.core.dynamo import AnyItem, Key
 from chalicelib.core.json_types import Json
 from chalicelib.core.message_event import Event
@@ -115,10 +115,13 @@ def work_of(message: ReceivedMessage, parsed: ParsedMessage, octets: Octets) -> 
 
 @contextmanager
 def body_of(message: ReceivedMessage) -> Iterator[Spool]:
-    """Return what is posted for a stored message, for the block."""
-    with _making, received_mail.raw(message) as raw:
-        octets = raw.octets()
-        body = payload.build(message, parsing.read(octets), octets)
+    """Return what is posted for a stored message, for the block; raises :class:`BodyGone`."""
+    try:
+        with _making, received_mail.raw(message) as raw:
+            octets = raw.octets()
+            body = payload.build(message, parsing.read(octets), octets)
+    except blobs.BlobMissing:  # it has just been deleted
+        raise BodyGone(message.id) from None
     with body:
         yield body
 

@@ -10,6 +10,7 @@ from chalicelib.received_mail import store as received_mail
 from chalicelib.relay_webhooks import service
 from chalicelib.relaying import example
 from chalicelib.webhook_dispatch import kinds
+from chalicelib.webhook_dispatch.batch_kind import BodyGone
 from chalicelib.webhook_dispatch.redelivery import redeliver
 from chalicelib.webhook_dispatch.relay_batches import body_of
 from chalicelib.webhooks import target_check
@@ -61,8 +62,11 @@ def _payload(account_id: int, batch_id: str) -> bytes | None:
     message = received_mail.get(account_id, batch_id)
     if message is None or message.size > LARGEST_SHOWN:
         return None
-    with body_of(message) as body:
-        return None if body.size > LARGEST_SHOWN else b"".join(body.pieces())
+    try:
+        with body_of(message) as body:
+            return None if body.size > LARGEST_SHOWN else b"".join(body.pieces())
+    except BodyGone:
+        return None
 
 
 def _not_found(batch_id: str) -> NotFound:

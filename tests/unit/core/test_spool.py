@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.core import blobs
 from chalicelib.core.blobs import BlobMissing
-from chalicelib.core.spool import PIECE, Spool, pieces_of
+from chalicelib.core.spool import PIECE, Spool, leave, pieces_of
 
 
 @given(st.lists(st.binary(max_size=40), max_size=12), st.integers(0, 100))
@@ -68,3 +68,13 @@ def test_a_large_object_is_stored_and_read_by_a_mapping() -> None:
 def test_a_large_object_may_be_missing() -> None:
     with pytest.raises(BlobMissing), blobs.large("received/b"):
         pass
+
+
+def test_pages_that_were_given_back_can_still_be_read() -> None:
+    with Spool(10) as spool:
+        spool.write(b"a" * 100_000)
+        octets = spool.octets()
+        assert octets[:] == b"a" * 100_000
+        leave(octets)
+        assert octets[:] == b"a" * 100_000
+        leave(b"in memory")

@@ -97,6 +97,7 @@ def test_the_author_is_in_the_name_of_from_and_in_reply_to() -> None:
     ("fields", "name", "reply_to"),
     [
         ({"From": "ann@inbox.test"}, f"ann@inbox.test via {NAME}", ["ann@inbox.test"]),
+        ({"From": "=?utf-8?q?A=0AB=0D=0AC?= <a@x.test>"}, f"A B C via {NAME}", ["a@x.test"]),
         ({"From": "=?utf-8?q?Z=C3=B6e?= <z@x.test>"}, f"Zöe via {NAME}", ["z@x.test"]),
         ({"Reply_To": "a@x.test, B <b@x.test>"}, f"Ann Lee via {NAME}", ["a@x.test", "b@x.test"]),
         ({"Reply_To": "nonsense"}, f"Ann Lee via {NAME}", ["ann@inbox.test"]),

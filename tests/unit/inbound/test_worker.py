@@ -10,12 +10,13 @@ from chalicelib.core import blobs, queues
 from chalicelib.core.message_event import Event
 from chalicelib.core.settings import settings
 from chalicelib.inbound import rehearsal, worker
+from chalicelib.inbound.worker import receive_batch
 from chalicelib.inbound_domains import reply_address
 from chalicelib.inbound_domains.model import Action
 from chalicelib.received_mail import parsing, store
 from chalicelib.received_mail.inbound_queue import MOST_IN_QUEUE
 from chalicelib.sending_domains import store as domains
-from tests.fake_cloud import aws_requests, queued, queued_work, stored_objects
+from tests.fake_cloud import aws_requests, queued, queued_work, sqs_event, stored_objects
 from tests.unit.inbound import deadly
 from tests.unit.inbound.examples import INJECTED_MS, MESSAGE, TRANSMISSION, store_context
 from tests.unit.inbound.received import (
@@ -154,6 +155,34 @@ def test_a_bad_message_fails_alone() -> None:
     assert len(handle()) == 1
     assert [each.id for each in received()] == [f"{AT_MS:012x}{2:012x}00"]
     assert types(emitted()) == ["relay_injection"]
+
+
+@pytest.mark.parametrize("receives", [2, worker.SUSPECT_RECEIVES])
+def test_a_message_that_its_recipients_have_deleted_is_dropped(receives: int) -> None:
+    store_inbound_domain()
+    take(LARGE, "a@in.test", "b@in.test", number=1)
+    bodies = queued("inbound-mail")
+    assert receive_batch(sqs_event(bodies))["batchItemFailures"] == []
+    for message in received():
+        store.delete(message)
+    assert not stored_objects("received/")
+    assert receive_batch(sqs_event(bodies, receives))["batchItemFailures"] == []
+    assert received() == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Subject: " + b"\r\n ".join([b"\xff" * 900] * 200),
+        b"From: " + b"\xff" * 90_000 + b"@inbox.test\r\nSubject: " + b"\xff" * 90_000,
+    ],
+)
+def test_a_message_whose_header_is_larger_than_any_record_is_received(fields: bytes) -> None:
+    store_inbound_domain(relay_webhook_id="17")
+    (event,) = handled(fields + b"\r\n\r\nHi\r\n")
+    (message,) = received()
+    assert (event["type"], event["subject"]) == ("relay_injection", message.subject)
+    assert message.subject.startswith("\ufffd" * 900)
 
 
 def test_a_message_that_its_worker_dies_of_fails_alone_in_a_process_of_its_own(

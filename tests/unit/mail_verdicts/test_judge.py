@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from chalicelib.core.settings import settings
 from chalicelib.dkim import arc
+from chalicelib.dkim.signed_message import SignedMessage
 from chalicelib.mail_verdicts import judge as judge_module
 from chalicelib.mail_verdicts.judge import judge
 from chalicelib.mail_verdicts.model import (
@@ -72,6 +73,16 @@ def test_forged_mail_fails_and_the_owner_wants_it_rejected(zone: Zone) -> None:
     assert (verdicts.spf.result, verdicts.dkim) == ("none", ())
     dmarc = verdicts.dmarc
     assert (dmarc.result, dmarc.policy, dmarc.disposition) == ("fail", "reject", "reject")
+
+
+def test_a_message_has_few_names_looked_up_at_once() -> None:
+    fields = [
+        b"%b: i=%d; a=rsa-sha256; s=%b%d; d=x.test\r\n" % (name, number, name[:4], number)
+        for number in range(1, 51)
+        for name in (b"ARC-Seal", b"ARC-Message-Signature", b"DKIM-Signature")
+    ]
+    message = SignedMessage(b"".join(fields) + MESSAGE)
+    assert len(list(judge_module._questions(message, ORIGIN))) <= 25
 
 
 def test_the_explanation_of_a_domain_is_in_the_reason(zone: Zone) -> None:

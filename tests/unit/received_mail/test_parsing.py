@@ -158,6 +158,8 @@ def test_the_last_text_and_html_are_those_of_the_message() -> None:
         (['Content-Disposition: attachment; filename="../../etc/passwd"'], "passwd"),
         (['Content-Disposition: attachment; filename="C:\\\\a\\\\b.exe"'], "b.exe"),
         (["Content-Disposition: attachment; filename=a\u202egpj.exe"], "a gpj.exe"),
+        (["Content-Disposition: attachment; filename=a\u200fb\u2028c\u0085d"], "a b c d"),
+        (["Content-Disposition: attachment; filename=.."], ""),
         (["Content-Type: message/rfc822"], "message.eml"),
         (["Content-Type: application/ms-tnef; name=winmail.dat"], "winmail.dat"),
     ],
@@ -167,6 +169,13 @@ def test_files_have_their_names_in_every_form(fields: list[str], name: str) -> N
         fields = ["Content-Type: a/b", *fields]
     (attachment,) = parsing.read(parts(part(*fields))).attachments
     assert attachment.name == name
+
+
+def test_a_content_id_has_a_limit() -> None:
+    (attachment,) = parsing.read(
+        parts(part("Content-Type: a/b", f"Content-ID: <{'x' * 9000}>"))
+    ).attachments
+    assert attachment.content_id == "x" * 255
 
 
 def test_an_attached_message_is_one_file() -> None:
@@ -265,6 +274,13 @@ def test_parts_beyond_the_limits_are_left_out() -> None:
     )
     (attachment,) = parsing.read(deep).attachments
     assert attachment.type == "multipart/x"
+
+
+def test_empty_parts_are_skipped_up_to_a_limit() -> None:
+    text = b"\r\nHi\r\n--b--"
+    assert parsing.read(MULTIPART + b"--b\r\n" * 100 + text).text == "Hi"
+    # Each takes a search: twenty megabytes of them would take seconds
+    assert parsing.read(MULTIPART + b"--b\r\n" * 2000 + text).text != "Hi"
 
 
 HOSTILE = [

@@ -99,6 +99,22 @@ def test_a_large_message_is_an_object_that_its_recipients_share() -> None:
     assert not stored_objects()
 
 
+def test_the_object_stays_for_recipients_whose_message_is_not_stored_yet() -> None:
+    raw = large_mail()
+    message = received(1, raw)
+    other = replace(message, id=f"{message.id[:-2]}01")
+    store.put_all([message, other])
+    first, second = store.get(1, message.id), store.get(1, other.id)
+    assert first
+    assert second
+    store._messages.write_all([], delete=[store._key(second.id)])
+    store.delete(first)
+    assert stored_objects()
+    store.put_all([message, other])
+    with store.raw(second) as spool:
+        assert spool.octets()[:] == raw
+
+
 def test_an_object_that_exists_is_not_written_again() -> None:
     raw = large_mail()
     message = replace(received(1, raw), content=b"", blob="received/x")
