@@ -55,7 +55,7 @@ ENV PATH=/opt/postfinch/bin:$PATH PYTHONPATH=/opt/postfinch \
     LOCAL_PEERS=any LOCAL_NAMES=postfinch,host.docker.internal
 WORKDIR /opt/postfinch
 USER 10001:10001
-EXPOSE 8080 8443 2525 2465 2587
+EXPOSE 8080 8443 2525 2465 2526 2587
 VOLUME /data
 # Where the engine knows --start-interval (Docker 25, Podman 5), one second there is a good choice.
 HEALTHCHECK --interval=3s --timeout=5s --start-period=30s --retries=3 \

@@ -72,7 +72,7 @@ declare namespace Api {
     rcpt_hash?: string;
     rcpt_meta?: Record<string, any>;
     rcpt_subs?: Record<string, any>;
-    rcpt_tags?: Array<any>;
+    rcpt_tags?: Array<string>;
     rcpt_to?: string;
     rcpt_type?: string;
     reason?: string;
@@ -635,6 +635,7 @@ declare namespace Api {
         signed: boolean;
         last_successful: string | null;
         last_failure: string | null;
+        subaccount_id?: number;
       }>;
     };
     "api/v1/second-factor": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import urllib3
 
@@ -85,8 +85,13 @@ class Api:
         return _parsed(self._answer(method, path, body, query), self.url)
 
     def content(self, path: str) -> bytes:
-        """Return the bytes at a path, whatever they are."""
-        return bytes(self._answer("GET", path, None, None).data)
+        """Return the bytes at a path, whatever they are; large ones may be at another address."""
+        response = self._answer("GET", path, None, None)
+        if address := response.get_redirect_location():
+            response = self._send("GET", urljoin(self.url, address))
+            if response.status >= 400:
+                raise ApiError(response.status, _errors(response.data))
+        return bytes(response.data)
 
     def events(self, path: str, **query: Any) -> Iterator[tuple[str, Json]]:
         """Yield name and data of each server-sent event, for as long as the service sends any."""

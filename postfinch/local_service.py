@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from postfinch import locations
 from postfinch.locations import service_root
 
 #: The runtime writes this file into its data directory once mail can be sent, and removes it again
 ADDRESS_FILE = "service.json"
+_THIS_MACHINE = ("localhost", "127.0.0.1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class LocalService:
     """Where a running service can be reached, and its primary account's key.
 
     The ports under TLS are 0 where there are none; their certificates are signed by the one in the
-    file ``authority``. With an ``http_port`` it is production on one machine.
+    file ``authority``. ``inbound_port`` takes mail that comes in; it is 0 if it is not known. With
+    an ``http_port`` it is production on one machine.
     """
 
     api_url: str
@@ -33,6 +36,7 @@ class LocalService:
     smtp_tls_port: int = 0
     authority: str = ""
     http_port: int = 0
+    inbound_port: int = 0
 
 
 class SeveralServices(Exception):
@@ -89,6 +93,19 @@ def listed() -> dict[Path, LocalService]:
             if service := find(folder):
                 services[folder] = service
     return services
+
+
+def at(url: str) -> LocalService | None:
+    """Return the service of this user that runs at an address of this machine."""
+    parts = urlsplit(url)
+    if parts.hostname not in _THIS_MACHINE:
+        return None
+    services = (find(locations.data_dir()), *listed().values())
+    return next((each for each in services if each and _port(each) == parts.port), None)
+
+
+def _port(service: LocalService) -> int | None:
+    return urlsplit(service.api_url).port
 
 
 def command() -> list[str]:

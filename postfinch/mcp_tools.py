@@ -60,6 +60,31 @@ class Tools:
         message: Json = self._api.get(f"{path}/content")
         return message | {"links": self._api.get(f"{path}/links")}
 
+    def list_inbound_domains(self) -> list[Json]:
+        """List the domains that mail comes in for, and whether their MX records are published."""
+        rows: list[Json] = self._api.get("/inbound-domains")
+        return rows
+
+    def search_received_mail(
+        self,
+        recipient: _Recipient = None,
+        sender: _Recipient = None,
+        subject: Annotated[str | None, Field(description="Words in the subject.")] = None,
+        domain: Annotated[str | None, Field(description="An inbound domain.")] = None,
+        limit: _Limit = 20,
+    ) -> list[Json]:
+        """List messages that came in for the inbound domains, the newest first."""
+        query = {"recipient": recipient, "sender": sender, "subject": subject, "domain": domain}
+        rows: list[Json] = self._api.get("/inbound-messages", **query, per_page=limit)
+        return rows
+
+    def read_received_message(
+        self, message_id: Annotated[str, Field(description="The id from search_received_mail.")]
+    ) -> Json:
+        """Read the content, verdicts and attachments' names of a message that came in."""
+        message: Json = self._api.get(f"/inbound-messages/{quote(message_id, safe='')}")
+        return message
+
     def search_events(
         self,
         recipient: _Recipient = None,

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-_HERE = ("localhost", "127.0.0.1")
-
 if TYPE_CHECKING:
     from postfinch.local_service import LocalService
     from postfinch.testing import TestAccount
@@ -27,7 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="URL",
         default=os.environ.get("POSTFINCH_URL"),
         help="use the local service that runs at URL instead of starting one; POSTFINCH_API_KEY is "
-        "its API key, POSTFINCH_SMTP_PORT the port of its relay",
+        "its API key, POSTFINCH_SMTP_PORT the port of its relay, POSTFINCH_INBOUND_PORT that of "
+        "mail that comes in",
     )
     parser.addini(
         "postfinch_domains",
@@ -89,18 +88,14 @@ def _running(url: str) -> LocalService:
     from dataclasses import replace
     from urllib.parse import urlsplit
 
-    from postfinch import locations
-    from postfinch.local_service import LocalService, find, listed
+    from postfinch.local_service import LocalService, at
 
-    environ, parts = os.environ, urlsplit(url)
-    own = LocalService(url.rstrip("/"), "", parts.hostname or "localhost", 2525)
-    for each in (find(locations.data_dir()), *listed().values()):
-        if each and urlsplit(each.api_url).port == parts.port and parts.hostname in _HERE:
-            own = each
-            break
+    environ, host = os.environ, urlsplit(url).hostname or "localhost"
+    own = at(url) or LocalService(url.rstrip("/"), "", host, 2525, inbound_port=2526)
     return replace(
         own,
         api_key=environ.get("POSTFINCH_API_KEY") or own.api_key,
         smtp_host=environ.get("POSTFINCH_SMTP_HOST") or own.smtp_host,
         smtp_port=int(environ.get("POSTFINCH_SMTP_PORT") or own.smtp_port),
+        inbound_port=int(environ.get("POSTFINCH_INBOUND_PORT") or own.inbound_port),
     )

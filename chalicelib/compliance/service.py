@@ -1,8 +1,8 @@
 """Block domain names for the operator: nobody can register them or send with them (spec 2.5).
 
-A block covers a name and all names below it, as sending domains and as tracking domains.
-Registered domains stop sending with the next chunk of messages, because every chunk reads its
-domains again.
+A block covers a name and all names below it, as sending, tracking and inbound domains. Registered
+domains stop sending with the next chunk of messages, because every chunk reads its domains again.
+Inbound domains store nothing about blocks: who receives mail reads the blocks themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from chalicelib.core import audit
 from chalicelib.core.domain_names import BadName, canonical, is_public_suffix, is_within, parents
 from chalicelib.core.scope import Scope
 from chalicelib.domain_claims import store as claims
+from chalicelib.inbound_domains import store as inbound_domains
 from chalicelib.sending_domains import store as sending_domains
 from chalicelib.sending_domains.model import BLOCKED, VALID, SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
@@ -32,6 +33,7 @@ class AffectedDomains:
 
     sending: list[str]
     tracking: list[str]
+    inbound: list[str]
 
 
 def block(name: str) -> AffectedDomains:
@@ -42,8 +44,9 @@ def block(name: str) -> AffectedDomains:
     name = canonical(name)
     if is_public_suffix(name):
         raise BadName("names below it belong to many owners")
+    blocked = _blocked_inbound(name)
     claims.block(name)
-    return _update_statuses(name)
+    return _update_statuses(name, blocked)
 
 
 def unblock(name: str) -> AffectedDomains:
@@ -53,17 +56,18 @@ def unblock(name: str) -> AffectedDomains:
     :class:`NotBlocked` if this very name is not blocked.
     """
     name = canonical(name)
+    blocked = _blocked_inbound(name)
     if not claims.unblock(name):
         raise NotBlocked(name)
-    return _update_statuses(name)
+    return _update_statuses(name, blocked)
 
 
-def _update_statuses(name: str) -> AffectedDomains:
+def _update_statuses(name: str, inbound: set[str]) -> AffectedDomains:
     """Give the domains at and below a name the status that the blocks demand.
 
-    Returns those that had another status.
+    Returns those that had another status; ``inbound`` are the inbound domains that were blocked.
     """
-    domains = AffectedDomains([], [])
+    domains = AffectedDomains([], [], sorted(inbound ^ _blocked_inbound(name)))
     for sending_domain in list(sending_domains.within(name)):
         status = _status_of(sending_domain.domain)
         if status != sending_domain.status.compliance_status:
@@ -97,6 +101,16 @@ def _set_tracking_status(domain: TrackingDomain, status: str) -> None:
         tracking_domains.change(
             scope, domain.domain, lambda before: replace(before, compliance_status=status)
         )
+
+
+def _blocked_inbound(name: str) -> set[str]:
+    """Return the inbound domains at and below a name that a block covers; reads all accounts."""
+    names = {
+        domain.domain
+        for account in accounts.all_accounts()
+        for domain in inbound_domains.of_account(account.customer_id)
+    }
+    return {each for each in names if is_within(each, name) and _status_of(each) == BLOCKED}
 
 
 def _in_log_of(account_id: int) -> AbstractContextManager[None]:

@@ -5,6 +5,7 @@ address, a name in lower case, or the text of a TXT record.
 
 - An answer is kept for its TTL, at most :data:`LONGEST_SECONDS`. Failures are not kept.
 - All look-ups of one :class:`Lookups` end within its time.
+- What several messages ask at a time is asked once.
 """
 
 from __future__ import annotations
@@ -55,14 +56,16 @@ class Lookups:
         self._is_fresh = is_fresh
         self._lock = threading.Lock()
         self._running: dict[_Question, Future[Values]] = {}
+        self._own: set[_Question] = set()
 
     def start(self, questions: Iterable[_Question]) -> None:
         """Begin to look up each (name, type) that is not in the cache, in threads."""
         for name, kind in questions:
             question = name.lower(), kind
-            with self._lock:
-                if question not in self._running and self._cached(question) is None:
-                    self._running[question] = _threads().submit(self._ask, question)
+            if self._cached(question) is None:
+                future, is_new = self._join(question)
+                if is_new:
+                    _threads().submit(_settle, future, self._ask, question)
 
     def values(self, name: str, kind: str) -> Values:
         """Return the records of one type, those of MX by preference.
@@ -72,15 +75,17 @@ class Lookups:
         question = name.lower(), kind
         if (values := self._cached(question)) is not None:
             return values
-        own = Future[Values]()
-        with self._lock:
-            future = self._running.setdefault(question, own)
-        if future is own:
-            _settle(own, self._ask, question)
+        future, is_new = self._join(question)
+        if is_new:
+            _settle(future, self._ask, question)
         try:
             return future.result(max(0.0, self._until - time.monotonic()))
         except TimeoutError:
             raise LookupFailed(name, "the time is up") from None
+        except LookupFailed:
+            if question in self._own:
+                raise
+            return self._ask(question)  # the other may have had less time
 
     def texts(self, name: str) -> list[str]:
         """Return the TXT records of a name; raises as :meth:`values`."""
@@ -89,6 +94,17 @@ class Lookups:
     def host_names(self, address: str) -> Values:
         """Return the names in the PTR records of an IP address; raises as :meth:`values`."""
         return self.values(ip_address(address).reverse_pointer, "PTR")
+
+    def _join(self, question: _Question) -> tuple[Future[Values], bool]:
+        """Return what will have the answer, and whether the caller is the one that must ask."""
+        with self._lock:
+            if future := self._running.get(question):
+                return future, False
+            future, is_new = _asked.join(question, is_shared=not self._is_fresh)
+            self._running[question] = future
+            if is_new:
+                self._own.add(question)
+            return future, is_new
 
     def _cached(self, question: _Question) -> Values | None:
         return None if self._is_fresh else _answers.get(question)
@@ -124,6 +140,8 @@ def _settle(
         future.set_result(ask(question))
     except Exception as error:
         future.set_exception(error)
+    finally:
+        _asked.remove(question, future)
 
 
 def _labels(name: str) -> list[bytes] | None:
@@ -171,7 +189,30 @@ class _Answers:
             self._items.clear()
 
 
+class _Asked:
+    """The questions to which an answer is under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._futures: dict[_Question, Future[Values]] = {}
+
+    def join(self, question: _Question, *, is_shared: bool) -> tuple[Future[Values], bool]:
+        """Return what will have the answer, and whether it is new."""
+        own = Future[Values]()
+        if not is_shared:
+            return own, True
+        with self._lock:
+            future = self._futures.setdefault(question, own)
+            return future, future is own
+
+    def remove(self, question: _Question, future: Future[Values]) -> None:
+        with self._lock:
+            if self._futures.get(question) is future:
+                del self._futures[question]
+
+
 _answers = _Answers()
+_asked = _Asked()
 caches.register(lambda: _answers.clear())
 
 
@@ -182,9 +223,10 @@ def _threads() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """Begin again in a fork: the threads of its parent do not live on in it."""
-    global _answers
+    global _answers, _asked
     _threads.cache_clear()
     _answers = _Answers()
+    _asked = _Asked()
 
 
 os.register_at_fork(after_in_child=_forget)

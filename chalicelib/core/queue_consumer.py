@@ -10,6 +10,7 @@ has received and not begun.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.core import aws, shutdown
+from chalicelib.core import aws, shutdown, timers
 from chalicelib.core.json_types import Json
 from chalicelib.core.lambda_events import Context, sqs_event
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
@@ -43,7 +44,9 @@ class Polling:
     """How a queue is consumed. Times are seconds.
 
     ``batch_size`` is the most messages to a call, ``window`` how long the first of them waits for
-    more. Messages in hand are hidden for ``visibility``, which is extended every ``heartbeat``.
+    more. Without one, ``busy_window`` is how long it waits if it comes so soon after the call
+    before: work that keeps coming is cheaper together. Messages in hand are hidden for
+    ``visibility``, which is extended every ``heartbeat``.
     ``retry_pause`` tells when a failed message is received again; without it the handler, or else
     the time-out, decides. ``on_answer`` is called after each request that SQS has answered: for
     messages, or to keep them hidden.
@@ -53,6 +56,7 @@ class Polling:
     visibility: int
     heartbeat: float
     window: float = 0.0
+    busy_window: float = 0.0
     retry_pause: Callable[[Json], int] | None = None
     on_answer: Callable[[], None] = lambda: None
 
@@ -71,6 +75,7 @@ class Consumer:
         self._client: Any = aws.sqs()
         self._url = ""
         self._is_behind = False
+        self._ended = -math.inf
         self._working = threading.Lock()
 
     def start(self) -> None:
@@ -106,6 +111,7 @@ class Consumer:
                     self._hand_back(messages)
                 else:
                     self._consume([*messages, *self._later(messages)])
+                    self._ended = time.monotonic()
 
     def _received(self, most: int, wait: int) -> list[Json]:
         return self._receiver.receive_message(
@@ -123,14 +129,21 @@ class Consumer:
         While more has arrived than one call takes, there is nothing to wait for.
         """
         later: list[Json] = []
-        if self._polling.window:
+        if window := self._window():
             if not self._is_behind:
                 with self._kept_hidden(messages):
-                    time.sleep(self._polling.window)
+                    time.sleep(window)
             while len(later) < MOST_GATHERED and (more := self._received(RECEIVE_BATCH, 0)):
                 later += more
             self._is_behind = len(later) >= MOST_GATHERED
         return later
+
+    def _window(self) -> float:
+        """Return for how long the message that was received now waits for others."""
+        if self._polling.window:
+            return self._polling.window
+        is_soon = time.monotonic() - self._ended < self._polling.busy_window
+        return self._polling.busy_window if is_soon else 0.0
 
     def _consume(self, messages: Sequence[Json]) -> None:
         with self._kept_hidden(messages):
@@ -177,20 +190,24 @@ class Consumer:
         done = threading.Event()
 
         def extend() -> None:
-            while not done.wait(self._polling.heartbeat):
+            while not done.is_set():
                 try:
                     self._show_again(messages, self._polling.visibility)
                     self._polling.on_answer()
                 except (BotoCoreError, ClientError) as error:
                     log.warning("messages may be shown again: %s", error)
+                done.wait(self._polling.heartbeat)
 
+        # Most calls are over before the first beat, and need no thread
         heartbeat = threading.Thread(target=extend, daemon=True)
-        heartbeat.start()
+        first_beat = timers.call_later(self._polling.heartbeat, heartbeat.start)
         try:
             yield
         finally:
             done.set()
-            heartbeat.join()
+            first_beat.cancel()
+            if heartbeat.ident is not None:
+                heartbeat.join()
 
     def _show_again(self, messages: Sequence[Json], seconds: int) -> None:
         for some in _tens(messages):

@@ -301,13 +301,13 @@ class Settings:
         20 * MIB, "Largest message that an inbound domain receives", values.COUNT_FROM_1
     )
     relay_inbound_messages: int = setting(
-        6_000,
+        18_000,
         "Messages that the inbound ports of a host take in a minute from one address (one network "
         "of 64 bits of IPv6). 0: no limit",
         values.COUNT,
     )
     relay_inbound_recipients: int = setting(
-        12_000,
+        36_000,
         "Recipients that one address may name in a minute at the inbound ports of a host. "
         "0: no limit",
         values.COUNT,

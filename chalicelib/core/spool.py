@@ -106,6 +106,15 @@ def pieces_of(octets: Octets, start: int = 0, end: int | None = None) -> Iterato
         yield octets[at : min(at + PIECE, last)]
 
 
+def leave(octets: Octets) -> None:
+    """Give the pages of a mapped file back, where it is not read again soon.
+
+    They count as memory of this process. Where they are read all the same, they are mapped again.
+    """
+    if isinstance(octets, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        octets.madvise(mmap.MADV_DONTNEED)
+
+
 #: Octets to be sent: in memory, or spooled
 Body = bytes | Spool
 

@@ -17,7 +17,6 @@ import http.client
 import math
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +25,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from chalicelib.core import web_address
+from chalicelib.core import timers, web_address
 from chalicelib.core.spool import Body, Spool
+from chalicelib.core.timers import Timer
 from chalicelib.core.web_address import BadUrl, NoAddress, WebAddress
 
 TIMEOUT = 5.0
@@ -218,14 +218,14 @@ class _Connection(http.client.HTTPConnection):
         self._ip = ip
         self._secure = address.scheme == "https"
         self._channel: socket.socket | None = None
-        self._limit = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
-        self._limit.daemon = True
+        self._deadline = deadline
+        self._limit: Timer | None = None
         self.was_cut = False
 
     def connect_within(self, seconds: float) -> None:
         """Connect, and with TLS check the certificate of the host."""
         self.timeout = seconds
-        self._limit.start()
+        self._limit = timers.call_later(self._deadline - time.monotonic(), self._cut)
         self._channel = self.sock = socket.create_connection((self._ip, self.port), seconds)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._secure:
@@ -244,7 +244,8 @@ class _Connection(http.client.HTTPConnection):
         ``close`` must not stop the timer: a response without a known length closes the connection
         before its body is read.
         """
-        self._limit.cancel()
+        if self._limit is not None:
+            self._limit.cancel()
         self.close()
 
     def _cut(self) -> None:

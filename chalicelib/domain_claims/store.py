@@ -25,7 +25,7 @@ from chalicelib.core.errors import (
     ApiError,
     domain_in_use,
     resource_conflict,
-    restricted_sending_domain,
+    restricted_domain,
 )
 
 
@@ -120,7 +120,7 @@ def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
 def restricted(name: str) -> ApiError:
     """Return 400 with code 7000 (spec 7)."""
     text = f"'{name}' cannot be used as a sending domain here"
-    return restricted_sending_domain(text)
+    return restricted_domain(text)
 
 
 def block(name: str) -> None:

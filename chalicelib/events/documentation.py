@@ -72,6 +72,15 @@ _RELAYED = _ALWAYS | _set(
     "relay_id origination webhook_id protocol rcpt_to raw_rcpt_to msg_from recv_method "
     "recipient_domain routing_domain"
 )
+_RECEIVED: Final = {
+    "recv_method": "esmtp",
+    "msg_from": "ann@inbox.test",
+    "rcpt_to": "support+123@in.example.test",
+    "raw_rcpt_to": "Support+123@in.example.test",
+    "recipient_domain": "in.example.test",
+    "routing_domain": "in.example.test",
+}
+"""Samples of what was received: the recipient is at an inbound domain."""
 _INGEST = _ALWAYS | _set(
     "batch_id number_succeeded number_failed number_duplicates retryable expiration_timestamp"
 )
@@ -253,12 +262,16 @@ WRAPPERS: Final = (
                 "service, the event has that message's ids.",
                 _RELAYED
                 | _set("injection_time msg_size subject friendly_from message_id transmission_id"),
+                friendly_from="ann@inbox.test",
+                **_RECEIVED,
             ),
             _type(
                 "relay_rejection",
                 "Relay Rejection",
                 "The service rejected a message to an inbound domain.",
                 _RELAYED | _set("remote_addr error_code reason raw_reason"),
+                **_RECEIVED,
+                **_refused("552 5.3.4 Message too big"),
             ),
             _type(
                 "relay_delivery",
@@ -266,12 +279,14 @@ WRAPPERS: Final = (
                 "The relay webhook accepted a message.",
                 _RELAYED | _set("injection_time msg_size num_retries queue_time delv_method"),
                 delv_method="http",
+                **_RECEIVED,
             ),
             _type(
                 "relay_tempfail",
                 "Relay Temporary Failure",
                 "The relay webhook did not accept a message. It is tried again.",
                 _RELAYED | _set("error_code reason raw_reason num_retries queue_time"),
+                **_RECEIVED,
                 **_refused("503 Service Unavailable"),
             ),
             _type(
@@ -280,6 +295,7 @@ WRAPPERS: Final = (
                 "The relay webhook did not accept a message, or it could not be forwarded. It is "
                 "not tried again.",
                 _RELAYED | _set("error_code reason raw_reason num_retries queue_time"),
+                **_RECEIVED,
                 **_refused("503 Service Unavailable"),
             ),
         ),

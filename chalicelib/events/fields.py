@@ -138,7 +138,7 @@ FIELDS: Final[dict[str, Field]] = {
         ("reason", "Reply of the remote server, or why the service refused", "550 5.1.1 Unknown"),
         ("recipient_domain", "Domain of the recipient's address", "inbox.test"),
         ("recv_method", "Protocol by which the service accepted the message", "rest"),
-        ("relay_id", "Id of the relayed message", "0288e8a6c5b4a1c0"),
+        ("relay_id", "Id of the relayed message", "019b8d6d5f80a1b2c3d4e5f600"),
         ("remote_addr", "Address of the host that submitted the message", "203.0.113.77"),
         ("report_by", "Who sent the feedback report", "inbox.test"),
         ("report_to", "Where the feedback report was sent to", "abuse@example.test"),
@@ -163,6 +163,6 @@ FIELDS: Final[dict[str, Field]] = {
         ("transmission_id", "Transmission that the message was part of", "182763458271630241"),
         ("user_agent", "User-Agent header of the request", _USER_AGENT),
         ("user_agent_parsed", "The client, its device and its system", _USER_AGENT_PARSED),
-        ("webhook_id", "Webhook that a relayed message goes to", "839201967643219"),
+        ("webhook_id", "Webhook that a relayed message goes to", "481516234224815162"),
     )
 }

@@ -6,7 +6,7 @@ Storing events again changes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -98,8 +98,18 @@ def erase_recipient(scope: Scope, address: str) -> int:
     An interrupted erasure can be repeated: the recipient's own partition, from which the events in
     the other partitions are known, is changed last.
     """
+    return _erase(scope, address, lambda _: True)
+
+
+def erase_received(scope: Scope, address: str, relay_ids: Collection[str]) -> int:
+    """Delete the events of messages that were received for an address, as erase_recipient does."""
+    return _erase(scope, address, lambda event: event.get("relay_id") in relay_ids)
+
+
+def _erase(scope: Scope, address: str, is_meant: Callable[[Event], bool]) -> int:
     own = partitions.recipient(scope.account_id, address)
-    erased = {position(event): event for event in _recipient_events(scope, own)}
+    matches = filter(is_meant, _recipient_events(scope, own))
+    erased = {position(event): event for event in matches}
     entries = dict.fromkeys(day_index.erasure_entry(event) for event in erased.values())
     dynamo.write_all(
         [

@@ -16,7 +16,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-from chalicelib.core import domain_names, ids
+from chalicelib.core import domain_names, ids, spool
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.core.errors import ApiError, ServiceError
 from chalicelib.core.scope import PRIMARY, Scope
@@ -75,19 +75,24 @@ def forward(message: ReceivedMessage, octets: Octets) -> str:
     try:
         domain = _sending_domain(message)
         sender = _address_at(domain, message)
-        data = _forwarded(octets, sender, message.domain)
-        # Without a MAIL FROM: an enterprise account's would be kept, and get the bounces
-        envelope = SmtpMessage(
-            "", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS)
-        )
         transmission_id = ids.repeatable_transmission_id(message.received_ms, message.id)
-        return accept_message(*owner, envelope, transmission_id)
+        # No name of this function keeps the new message: it may be large
+        return accept_message(*owner, _envelope(message, octets, sender), transmission_id)
     except HeaderError as fault:
         raise NotForwarded(f"550 {fault}") from None
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
         raise NotForwarded(f"550 {refusal.text}") from None
+
+
+def _envelope(message: ReceivedMessage, octets: Octets, sender: str) -> SmtpMessage:
+    """Return the new message.
+
+    It has no MAIL FROM: an enterprise account's would be kept, and get the bounces.
+    """
+    data = _forwarded(octets, sender, message.domain)
+    return SmtpMessage("", [message.forward_to], data, message.peer_ip, options=dict(_OPTIONS))
 
 
 def _sending_domain(message: ReceivedMessage) -> str:
@@ -114,6 +119,7 @@ def _address_at(domain: str, message: ReceivedMessage) -> str:
 def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     """Return the message with another From; what no header may hold is left out."""
     data = rfc822.normalise(octets[:])
+    spool.leave(octets)
     head_end, body_start = split_head(data, 0, len(data))
     fields = _fields(data[:head_end])
     author = _author(fields)
@@ -123,7 +129,7 @@ def _forwarded(octets: Octets, sender: str, inbound_domain: str) -> bytes:
     rest = rfc822.replace_field(rest, mailboxes_field("From", [mailbox]))
     if author.reply_to:
         rest = rfc822.append(rest, mailboxes_field("Reply-To", author.reply_to))
-    return rfc822.join(rest, data[body_start:])
+    return rfc822.join(rest, memoryview(data)[body_start:])
 
 
 def _fields(head: bytes) -> list[Field]:

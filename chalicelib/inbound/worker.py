@@ -18,10 +18,12 @@ that may die (``rehearsal``).
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from chalicelib.core import blobs, clock, compression, queues
@@ -83,10 +85,10 @@ def _receive_suspect(message: _Message) -> None:
 
 
 def _receive_all(messages: Sequence[_Message]) -> None:
-    with ExitStack() as stack, ThreadPoolExecutor(_THREADS) as pool:
+    with ExitStack() as stack:
         opened = [(each.head, stack.enter_context(_octets(each))) for each in messages]
         present = [(head, octets) for head, octets in opened if octets is not None]
-        readings = pool.map(_read, *zip(*present, strict=True)) if present else ()
+        readings = _read_all(present)
         mails = [Mail(*each, reading) for each, reading in zip(present, readings, strict=True)]
         _pass_on([(mail, message) for mail in mails for message in _records(mail)])
 
@@ -109,6 +111,22 @@ def _octets(message: _Message) -> Iterator[Octets | None]:
                 raise
             _log.info("dropped %s, which was deleted", message.head["id"])
         yield octets
+
+
+def _read_all(mails: Sequence[tuple[InboundHead, Octets]]) -> list[Reading]:
+    if len(mails) == 1:
+        return [_read(*mails[0])]
+    futures = [_threads().submit(_read, *each) for each in mails]
+    wait(futures)  # where one fails, no other may lose its octets while it is read
+    return [future.result() for future in futures]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="inbound-mail")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _read(head: InboundHead, octets: Octets) -> Reading:

@@ -15,7 +15,7 @@ from chalicelib.core.errors import (
     bad_format,
     invalid_combination,
     missing_field,
-    restricted_inbound_domain,
+    restricted_domain,
 )
 from chalicelib.core.fields import Body
 from chalicelib.core.settings import settings
@@ -65,7 +65,7 @@ def read_name(text: str | None) -> str:
 def restricted(name: str) -> ApiError:
     """Return 400 with code 7000."""
     text = f"'{name}' cannot be used as an inbound domain here"
-    return restricted_inbound_domain(text, param="domain", value=name)
+    return restricted_domain(text, param="domain", value=name)
 
 
 def read_routes(body: RoutesBody, domain: str) -> tuple[MailRoute, ...]:

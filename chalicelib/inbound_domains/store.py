@@ -31,6 +31,7 @@ from chalicelib.core.owner_keys import (
     owner_digits,
     owner_prefix,
 )
+from chalicelib.core.request import Actor
 from chalicelib.core.scope import Scope
 from chalicelib.inbound_domains.model import Action, InboundDomain, MailRoute, shown_fields
 
@@ -105,8 +106,9 @@ def create(
         condition = dynamo.if_unchanged("revision", former.revision)
         domain = replace(domain, revision=former.revision + 1)
     new = dynamo.put(_config, _to_item(domain), **condition)
+    lines = [*_line(None, domain), *(_line_of_loss(former) if former else ())]
     try:
-        dynamo.transact([new, *_due_writes(domain), *also, *_line(None, domain)])
+        dynamo.transact([new, *_due_writes(domain), *also, *lines])
     except TransactionFailed as failure:
         if 0 not in failure.failed:
             raise
@@ -227,6 +229,24 @@ def _forget_due(domain: InboundDomain) -> None:
 _line: audit.RecordLines[InboundDomain] = audit.RecordLines(
     RESOURCE, lambda each: each.domain, shown_fields
 )
+
+
+def _line_of_loss(former: InboundDomain) -> list[Write]:
+    """Return the line for the account that loses a domain; it does not tell to whom."""
+    author = audit.author()
+    if author is None:
+        return []
+    author = replace(
+        author,
+        account_id=former.account_id,
+        subaccount_id=former.subaccount_id,
+        actor=Actor("operator", "", "another account has proved that the domain is its own"),
+        action="DELETE",
+        path=f"/api/v1/{RESOURCE}/{former.domain}",
+        ip="",
+        request_id="",
+    )
+    return audit.line(former.domain, shown_fields(former), None, resource=RESOURCE, of=author)
 
 
 def _pk(name: str) -> str:

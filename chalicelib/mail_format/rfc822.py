@@ -49,9 +49,9 @@ def split(message: bytes) -> tuple[list[Field], bytes]:
     return header_fields(message, 0, head_end), message[body_start:]
 
 
-def join(fields: Iterable[Field], body: bytes) -> bytes:
-    """Return the message of these fields and this body."""
-    return b"".join([*(raw for _, raw in fields), b"\r\n", body])
+def join(fields: Iterable[Field], body: bytes | memoryview, *, trace: bytes = b"") -> bytes:
+    """Return the message of these fields and this body, with whole lines of a ``trace`` first."""
+    return b"".join([trace, *(raw for _, raw in fields), b"\r\n", body])
 
 
 def has(fields: Iterable[Field], name: str) -> bool:

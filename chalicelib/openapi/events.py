@@ -35,7 +35,7 @@ from chalicelib.openapi.schema import (
 _MESSAGES: Final = "/api/v1/events/message"
 
 _TIMES: Final = ("timestamp", "expiration_timestamp")
-_KINDS: Final = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
+_KINDS: Final = {bool: "boolean", int: "integer", str: "string", dict: "object"}
 
 
 def _fields() -> Iterator[tuple[str, Json]]:
@@ -44,7 +44,9 @@ def _fields() -> Iterator[tuple[str, Json]]:
         if name in _TIMES:
             schema = moment()
         elif name == "type":
-            schema = one_of([*TYPES, *INGEST_RESULTS])
+            schema = one_of(list(dict.fromkeys([*TYPES, *INGEST_RESULTS])))
+        elif isinstance(field.sample, list):
+            schema = array(text())
         else:
             schema = {"type": _KINDS[type(field.sample)]}
         yield name, schema | {"description": field.description}

@@ -58,6 +58,7 @@ _WEBHOOK: Final = record(
     signed=flag(),
     last_successful=nullable(text()),
     last_failure=nullable(text()),
+    subaccount_id=Maybe(integer(1)),
 )
 _ID_ONLY: Final = results(record(id=text()))
 

@@ -44,6 +44,19 @@ _LANGUAGES: Final = {
     "david": ("processed by david",),
 }
 
+#: One of them is in every text of which the library takes something away, if it is asked about
+#: English only: in what introduces a quotation, in a signature, in a disclaimer. In lower case.
+_ENGLISH: Final = (
+    *("wrote:", "original message", "from:", "sent:", "to:", "subject:", "date:", "cc:"),
+    *("organization:", "sent from my", "get outlook for", "best regards", "kind regards"),
+    *("thanks,", "thank you,", "best,", "all the best", "regards,", "caution:", "disclaimer"),
+    *("warning:", "confidential", "notice:", "note:", "information:"),
+)
+#: Hyphens or underscores that end a line, or are as many as Outlook draws
+_RULE = re.compile("[-_]{2}(?:\n|[-_]{30})")
+#: They match an i in a pattern that ignores case, and are no i when they are folded
+_LETTERS_LIKE_I: Final = ("\u0130", "\u0131")
+
 
 def of(parsed: ParsedMessage) -> str:
     """Return the reply in a message: from its text, or from its html if there is no text."""
@@ -74,12 +87,27 @@ def _reply(text: str) -> str:
 
 def _read(text: str) -> tuple[str, bool]:
     """Return the reply in a bounded text, and whether the text goes on behind it."""
-    from mailparser_reply.parser import EmailMessage
-
     folded = text.casefold()
     languages = [
         name for name, words in _LANGUAGES.items() if any(word in folded for word in words)
     ]
+    if not languages and _is_all_own(text, folded):
+        return text.strip(), False
+    return _read_by_library(text, languages)
+
+
+def _is_all_own(text: str, folded: str) -> bool:
+    """Tell whether the library would leave a text as it is, which most are; it takes long."""
+    return not (
+        any(word in folded for word in _ENGLISH)
+        or _RULE.search(folded)
+        or any(letter in text for letter in _LETTERS_LIKE_I)
+    )
+
+
+def _read_by_library(text: str, languages: list[str]) -> tuple[str, bool]:
+    from mailparser_reply.parser import EmailMessage
+
     message = EmailMessage(text=text, languages=languages, keep_hyphen_lists=True).read()
     replies = [reply for reply in message.replies if reply.content]
     if not replies:

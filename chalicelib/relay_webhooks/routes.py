@@ -7,6 +7,7 @@ from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.json_types import Json
 from chalicelib.relay_webhooks import service, store
 from chalicelib.relay_webhooks.model import RelayWebhook
+from chalicelib.relay_webhooks.request import nothing_to_change
 from chalicelib.relay_webhooks.view import relay_webhook_view
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.store import batches, circuit_breakers
@@ -45,7 +46,10 @@ def show_relay_webhook(request: Request, webhook_id: str) -> Reply:
 def update_relay_webhook(request: Request, webhook_id: str) -> Reply:
     """Change a relay webhook."""
     scope = request.caller.scope
-    webhook = service.update(scope, service.find(scope, webhook_id), request.json())
+    before = service.find(scope, webhook_id)
+    if not request.raw_body:
+        raise nothing_to_change()
+    webhook = service.update(scope, before, request.json())
     return ok({"id": webhook.id})
 
 

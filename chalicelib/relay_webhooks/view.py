@@ -28,6 +28,8 @@ def relay_webhook_view(
         "last_successful": _time(breaker.success_ms),
         "last_failure": _time(breaker.failure_ms),
     }
+    if webhook.subaccount_id is not None:
+        fields["subaccount_id"] = webhook.subaccount_id
     if webhook.auth_type == OAUTH2:
         body = {"body": dict(credentials.token_body)} if secrets else {}
         fields["auth_request_details"] = {"url": credentials.token_url, **body}

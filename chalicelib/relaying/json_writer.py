@@ -1,4 +1,4 @@
-"""Write JSON into a spool in pieces, so that a large value is never in memory as a end.
+"""Write JSON into a spool in pieces, so that a large value is never in memory at once.
 
 The JSON is that of :func:`json.dumps` without spaces, in UTF-8.
 """

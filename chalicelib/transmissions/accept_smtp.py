@@ -15,7 +15,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.from_field import from_mailbox
-from chalicelib.mail_format.rfc822 import Field
+from chalicelib.mail_format.header_section import Field, header_fields, split_head
 from chalicelib.mail_format.seven_bit import seven_bit_message
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
@@ -79,7 +79,9 @@ def accept_message(
     transmission = check_options(transmission, sender)
     transmission = _resolve(transmission, sender, message.mail_from)
     received = _received_field(transmission.id, message.peer_ip)
-    transmission = replace(transmission, raw=received + rfc822.join(fields, body))
+    raw = rfc822.join(fields, body, trace=received)
+    del message, body  # it may be large, and is not needed beside its copy
+    transmission = replace(transmission, raw=raw)
     submit(transmission, RequestRecipients([*map(encode, recipients)]), sender.plan_allowance)
     return transmission.id
 
@@ -100,18 +102,19 @@ def _check_metadata(message: SmtpMessage) -> None:
         raise error
 
 
-def _read_fields(message: SmtpMessage) -> tuple[list[Field], bytes]:
+def _read_fields(message: SmtpMessage) -> tuple[list[Field], memoryview]:
     """Return the header fields that all recipients get, and the body, as every host takes them."""
     try:
         data = seven_bit_message(message.data)
-        fields, body = rfc822.split(data)
+        head_end, body_start = split_head(data, 0, len(data))
+        fields = header_fields(data, 0, head_end)
         fields = copies.with_visible_copies(fields, message.copies.cc)
     except ValueError as fault:  # rfc822.MessageError and headers.HeaderError are
         raise bad_format(str(fault)) from None
     if len(data) > (most := settings().max_message_bytes):
         text = f"the message has {len(data)} bytes as it is sent, over {most}"
         raise ContentTooLarge(text)
-    return fields, body
+    return fields, memoryview(data)[body_start:]
 
 
 def _describe(

@@ -18,6 +18,8 @@ from typing import Final
 from chalicelib.core.retry import Backoff, RetryPolicy
 
 LONGEST_RETRY_AFTER: Final = 3600.0
+#: Shorter delays (seconds) are rounded: SQS rounds them up, so one of a second might become two
+_SHORT: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,10 @@ class Schedule:
             return None
         if attempts == self.attempts - 1:
             return remaining
-        wait = _policy(self).next_delay(attempts, elapsed, seed)
-        return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), remaining)
+        wait = _policy(self).next_delay(attempts, elapsed, seed) or 0.0
+        if wait < _SHORT:
+            wait = float(round(wait))
+        return min(max(wait, min(retry_after, LONGEST_RETRY_AFTER)), remaining)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:

@@ -73,3 +73,5 @@ def _print(domains: AffectedDomains, change: str) -> None:
         print(f"sending domain {name}")
     for name in domains.tracking:
         print(f"tracking domain {name}")
+    for name in domains.inbound:
+        print(f"inbound domain {name}")

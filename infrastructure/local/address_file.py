@@ -61,5 +61,6 @@ def address_of(config: LocalConfig) -> dict[str, object]:
         "smtp_port": config.smtp_port,
         "api_tls_port": config.api_tls_port,
         "smtp_tls_port": config.smtp_tls_port,
+        "inbound_port": config.ports.inbound,
         "authority": str(certificates.files(config.data_dir).authority),
     }

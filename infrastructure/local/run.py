@@ -52,6 +52,7 @@ Postfinch is ready.
   API key   {key}
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
   TLS       {tls} (trust {authority})
+  Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
@@ -178,6 +179,7 @@ def announcement(config: LocalConfig) -> str:
         fragment=quote(config.api_key, safe=""),
         smtp_port=config.smtp_port,
         tls=_tls_addresses(config),
+        inbound_port=config.ports.inbound,
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)),

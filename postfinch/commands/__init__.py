@@ -18,7 +18,9 @@ from postfinch.commands import (
     doctor,
     domains,
     import_account,
+    inbound,
     mail,
+    mail_receive,
     mcp,
     metrics,
     move,
@@ -54,7 +56,9 @@ app.command()(service.service)
 app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)
+mail.app.command()(mail_receive.receive)
 app.add_typer(mail.app, name="mail")
+app.add_typer(inbound.app, name="inbound")
 app.add_typer(suppress.app, name="suppress")
 app.command()(validate.validate)
 app.command()(metrics.metrics)

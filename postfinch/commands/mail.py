@@ -19,7 +19,9 @@ from postfinch.commands.output import fail, note, write_json, write_line, write_
 from postfinch.http_api import Api, ApiError
 from postfinch.json_types import Json
 
-app = typer.Typer(help="Read the mailbox of a local service.", no_args_is_help=True)
+app = typer.Typer(
+    help="Read the mailbox of a local service, and let mail come in.", no_args_is_help=True
+)
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the message.")]
 ToOption = Annotated[str | None, typer.Option(help="Only messages to this recipient.")]

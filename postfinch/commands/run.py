@@ -19,6 +19,14 @@ def run(
     smtp_port: Annotated[
         int, typer.Option(help="Port of the SMTP relay.", envvar="SMTP_PORT")
     ] = 2525,
+    inbound_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port of mail that comes in.",
+            envvar="INBOUND_PORT",
+            show_default="2526 beside SMTP port 2525",
+        ),
+    ] = None,
     data_dir: Annotated[
         Path | None,
         typer.Option(
@@ -47,6 +55,8 @@ def run(
     folder = data_dir or locations.data_dir()
     environment = local_service.environment(os.environ, folder)
     environment |= {"API_PORT": str(port), "SMTP_PORT": str(smtp_port)}
+    if inbound_port is not None:
+        environment["INBOUND_PORT"] = str(inbound_port)
     if api_key:
         environment["API_KEY"] = api_key
     if deliver:

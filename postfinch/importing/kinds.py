@@ -185,6 +185,47 @@ class _InboundDomains(Kind):
         return "point its MX record to the new service"
 
 
+class _RelayWebhooks(Kind):
+    """Relay webhooks, after their inbound domains."""
+
+    name = "relay-webhooks"
+    _FIELDS = (
+        "name",
+        "target",
+        "match",
+        "custom_headers",
+        "auth_type",
+        "auth_request_details",
+        "auth_token",
+    )
+
+    def things(self) -> Iterator[Thing]:
+        return self._of(self.accounts.source)
+
+    def existing(self) -> set[Key]:
+        return {(each.subaccount, each.id) for each in self._of(self.accounts.target)}
+
+    def take(self, thing: Thing) -> str:
+        view = thing.view
+        body = {name: view[name] for name in self._FIELDS if view.get(name) not in (None, {}, "")}
+        self.accounts.target_of(thing.subaccount).post("/relay-webhooks", body)
+        return self.note(thing)
+
+    def note(self, thing: Thing) -> str:
+        return _NO_SIGNING_SECRET if thing.view.get("signed") else ""
+
+    def _of(self, api: Api) -> Iterator[Thing]:
+        """Yield those of an account by their domains; a domain has one, of the same owner."""
+        webhooks = patient(lambda: api.get("/relay-webhooks"))
+        if not webhooks:
+            return
+        domains = patient(lambda: api.get("/inbound-domains"))
+        owners = {each["domain"]: each.get("subaccount_id") or None for each in domains}
+        for each in webhooks:
+            domain = (each.get("match") or {}).get("domain", "")
+            yield Thing(domain, each.get("subaccount_id") or owners.get(domain), each)
+
+
 def _routes_at(source: Api, path: str) -> list[Json]:
     """Return the routes of an inbound domain; other services of this API have none."""
     try:
@@ -346,9 +387,7 @@ class _Webhooks(Kind):
         return "; ".join(filter(None, notes))
 
     def note(self, thing: Thing) -> str:
-        if thing.view.get("signed"):
-            return "the source does not show its signing secret: draw a new one"
-        return ""
+        return _NO_SIGNING_SECRET if thing.view.get("signed") else ""
 
     def _owner(self, view: Json) -> int | None:
         number = view.get("subaccount_id") or 0
@@ -362,6 +401,7 @@ KINDS: dict[str, type[Kind]] = {
         _TrackingDomains,
         _SendingDomains,
         _InboundDomains,
+        _RelayWebhooks,
         _Snippets,
         _Templates,
         _RecipientLists,
@@ -369,6 +409,7 @@ KINDS: dict[str, type[Kind]] = {
         _Webhooks,
     )
 }
+_NO_SIGNING_SECRET = "the source does not show its signing secret: draw a new one"
 _NO_KEYS = "an API never shows keys: make new ones"
 
 

@@ -141,6 +141,10 @@ class Message:
         """Return the message as undeliverable, after it was accepted."""
         self._act("bounce")
 
+    def reply(self, text: str) -> None:
+        """Answer the message, to Reply-To or From, which must be at an inbound domain."""
+        self._act("answer", text=text)
+
     def delete(self) -> None:
         """Delete the message from the mailbox."""
         self._api.delete(self._path)

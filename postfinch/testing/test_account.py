@@ -5,14 +5,21 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Mapping, Sequence
+from email import policy
+from email.message import EmailMessage
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from postfinch import composing
+from postfinch import composing, receiving
 from postfinch.http_api import Api, ApiError
 from postfinch.local_service import LocalService
-from postfinch.testing.mailbox import Attachment, Mailbox
+from postfinch.testing import received_mail
+from postfinch.testing.mailbox import Attachment, Mailbox, Message
+from postfinch.testing.received_mail import ReceivedMessage
+from postfinch.testing.relay_webhook import RelayWebhook
+from postfinch.testing.waiting import TIMEOUT
 from postfinch.testing.webhook_events import WebhookEvents
 
 #: What the account of a test may do: all that a subaccount can
@@ -36,6 +43,8 @@ OPTIONS = (
 )
 #: The domain from which every account may send at a local service
 DOMAIN = "example.test"
+#: The sender of mail that comes in, if a test names none
+SENDER = "sender@example.org"
 
 
 class BadKey(RuntimeError):
@@ -84,6 +93,7 @@ class TestAccount:
         #: The API with the whole account's key, acting for this subaccount
         self.api = Api(service.api_url, service.api_key, self.subaccount_id)
         self._rules: list[int] = []
+        self._relay_webhooks: dict[str, RelayWebhook] = {}
 
     @property
     def smtp(self) -> SmtpAccess:
@@ -142,6 +152,55 @@ class TestAccount:
         }
         return str(self.api.post("/transmissions", body)["id"])
 
+    def relay_webhook(self, domain: str | None = None) -> RelayWebhook:
+        """Receive mail for a domain until the end of this test, and have it posted to the test.
+
+        Without ``domain`` it is a new one, which no other test uses.
+        """
+        name = domain or f"inbound-{uuid.uuid4().hex[:12]}.test"
+        if name not in self._relay_webhooks:
+            self._relay_webhooks[name] = RelayWebhook(self.api, name)
+        return self._relay_webhooks[name]
+
+    def receive(
+        self,
+        message: EmailMessage | bytes | None = None,
+        *,
+        to: str | Sequence[str] = (),
+        from_: str | None = None,
+        in_reply_to: Message | None = None,
+        timeout: float = TIMEOUT,
+        **fields: Any,
+    ) -> ReceivedMessage:
+        """Let a message come in from another mail host; return it as its first recipient got it.
+
+        It is a whole message, or made of ``subject``, ``text``, ``html``, ``attachments`` and
+        ``headers``. An answer to a message of the mailbox, ``in_reply_to``, is from its recipient
+        to its Reply-To or From. If the domain has a relay webhook of this test, wait for its post.
+        """
+        recipients = [to] if isinstance(to, str) else list(to)
+        if in_reply_to is not None:
+            recipients = recipients or [received_mail.answer_address(in_reply_to)]
+            from_ = from_ or in_reply_to.to
+            others = fields.pop("headers", None) or {}
+            fields["headers"] = received_mail.answer_fields(in_reply_to) | others
+        if message is None:
+            sender = SENDER if from_ is None else from_
+            message = received_mail.compose(to=recipients, from_=sender, **fields)
+        elif fields:
+            raise TypeError(f"a whole message has its own {', '.join(sorted(fields))}")
+        source = message if isinstance(message, bytes) else message.as_bytes(policy=policy.SMTPUTF8)
+        envelope = receiving.envelope_of(source, from_, recipients)
+        first, *_ = received_mail.play(self.api, self._inbound_address(), source, envelope)
+        webhook = self._relay_webhooks.get(first.to.rpartition("@")[2].lower())
+        if webhook is not None:
+            first.post = webhook.wait_for(id=first.id, timeout=timeout)
+        return first
+
+    def _inbound_address(self) -> tuple[str, int]:
+        """Return host and port of mail that comes in."""
+        return urlsplit(self.api_url).hostname or "localhost", self._service.inbound_port
+
     def fail(
         self,
         pattern: str = "*",
@@ -166,6 +225,8 @@ class TestAccount:
         """Remove what would concern other tests."""
         for rule in self._rules:
             self.api.delete(f"/local/failures/{rule}")
+        for webhook in self._relay_webhooks.values():
+            webhook.close()
         if "webhooks" in self.__dict__:
             self.webhooks.close()
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from postfinch.http_api import Api
 from postfinch.json_types import Json
 from postfinch.testing.event_types import event_types, require_type
+from postfinch.testing.post_target import PostTarget, is_signed
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
 _TOO_LATE = (
     "\n(the webhook was registered when the test first used `postfinch.webhooks`: use it before "
     "the mail is sent)"
 )
-_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
 class WebhookEvents:
@@ -35,11 +31,8 @@ class WebhookEvents:
         self._secret = ""
         self._is_used = False
         self.bad_signatures = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{self._server.server_port}/"
-        body = {"name": "pytest", "target": url, "events": event_types(api)}
+        self._target = PostTarget(self._receive)
+        body = {"name": "pytest", "target": self._target.url, "events": event_types(api)}
         self._id: str = api.post("/webhooks", body)["id"]
         self._secret = api.post(f"/webhooks/{self._id}/signing-secret")["signing_secret"]
 
@@ -77,8 +70,7 @@ class WebhookEvents:
     def close(self) -> None:
         """Delete the webhook, and stop listening."""
         self._api.delete(f"/webhooks/{self._id}")
-        self._server.shutdown()
-        self._server.server_close()
+        self._target.close()
 
     def _receive(self, headers: Mapping[str, str], body: bytes) -> None:
         events = [
@@ -89,33 +81,6 @@ class WebhookEvents:
         ]
         with self._lock:
             # The test request comes before there is a secret, and has no events
-            if events and not _is_signed(self._secret, headers, body):
+            if events and not is_signed(self._secret, headers, body):
                 self.bad_signatures += 1
             self._events += events
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        receive = self._receive
-
-        class Handler(BaseHTTPRequestHandler):
-            """Takes the batches of the service."""
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receive({name.lower(): value for name, value in self.headers.items()}, body)
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Write nothing: a test's output is its own."""
-
-        return Handler
-
-
-def _is_signed(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
-    """Tell whether a batch is signed with the secret (standardwebhooks.com)."""
-    batch_id, timestamp, signatures = (headers.get(name, "") for name in _HEADERS)
-    key = base64.b64decode(secret.removeprefix("whsec_"))
-    content = b".".join([batch_id.encode(), timestamp.encode(), body])
-    expected = "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
-    return any(hmac.compare_digest(expected, each) for each in signatures.split())

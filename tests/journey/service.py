@@ -127,6 +127,12 @@ class Service:
             )
         eventually(self._is_ready)
 
+    @property
+    def inbound_port(self) -> int:
+        """The port of mail that comes in."""
+        ports: dict[str, int] = json.loads((self.data_dir / "ports.json").read_text())
+        return ports["inbound"]
+
     def operate(self, *arguments: str) -> str:
         """Run the operator's tool on the service and return what it prints."""
         process = subprocess.run(

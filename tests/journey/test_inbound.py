@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import email
-import json
 import re
 import smtplib
 from datetime import UTC, datetime
@@ -39,7 +38,7 @@ def sources(service: Service, recipient: str) -> dict[str, str]:
 
 def mail_in(service: Service, to: str, message: bytes, mail_from: str = "") -> None:
     """Send a message to the inbound port."""
-    port = json.loads((service.data_dir / "ports.json").read_text())["inbound"]
+    port = service.inbound_port
     with smtplib.SMTP("127.0.0.1", port, "mx.test", timeout=120) as host:
         host.sendmail(mail_from, [to], message)
 

@@ -14,6 +14,7 @@ from postfinch.pytest_plugin import _running
 from postfinch.testing import Attachment, NeverHappened, TestAccount
 from postfinch.testing.domains import provide
 from postfinch.testing.test_account import BadKey
+from tests.journey.service import eventually
 
 
 def test_a_message_is_read_with_all_that_it_has(postfinch: TestAccount, tmp_path: Path) -> None:
@@ -187,3 +188,62 @@ def test_the_accounts_key_is_its_own(postfinch: TestAccount) -> None:
     with pytest.raises(ApiError) as refusal:
         Api(postfinch.api_url, postfinch.api_key).get("/templates")
     assert refusal.value.status == 403
+
+
+def test_mail_comes_in_and_is_posted_to_the_test(postfinch: TestAccount) -> None:
+    webhook = postfinch.relay_webhook()
+    file = Attachment("a.csv", "text/csv", b"1,2")
+    received = postfinch.receive(
+        to=f"Help+7@{webhook.domain}",
+        from_="ann@customer.test",
+        subject="Broken lamp",
+        text="It is dark.",
+        html="<p>It is dark.</p>",
+        attachments=[file],
+        headers={"X-Order": "17"},
+    )
+    payload = received.payload
+    assert (payload["relay_id"], payload["tag"]) == (received.id, "7")
+    assert payload["content"]["html"].strip() == "<p>It is dark.</p>"
+    assert {"X-Order": "17"} in payload["content"]["headers"]
+    assert [each["name"] for each in payload["attachments"]] == ["a.csv"]
+    assert received.headers["x-svc-batch-id"] == received.id
+    assert webhook.bad_signatures == 0
+    assert received.read()["msg_from"] == "ann@customer.test"
+    assert received.wait_for_event("relay_delivery")["webhook_id"] == payload["webhook_id"]
+    assert postfinch.relay_webhook(webhook.domain) is webhook
+
+
+def test_a_whole_message_comes_in_without_a_relay_webhook(postfinch: TestAccount) -> None:
+    domain = postfinch.api.post("/inbound-domains", {"domain": "fixture-stored.test"})["domain"]
+    source = f"From: ann@customer.test\nTo: x@elsewhere.test, a@{domain}\n\nHello".encode()
+    received = postfinch.receive(source)
+    assert (received.to, received.post) == (f"a@{domain}", None)
+    assert received.read()["action"] == "store"
+    with pytest.raises(AssertionError, match=r"call postfinch.relay_webhook\(\) before"):
+        _ = received.payload
+    with pytest.raises(AssertionError, match=r"call postfinch.relay_webhook\('nobody.test'\)"):
+        postfinch.receive(to="a@nobody.test", text="Hello")
+    with pytest.raises(TypeError, match="a whole message has its own subject"):
+        postfinch.receive(source, subject="S")
+    postfinch.api.delete(f"/inbound-domains/{domain}")
+
+
+def test_an_answer_names_the_message_that_it_answers(postfinch: TestAccount) -> None:
+    webhook = postfinch.relay_webhook()
+    transmission_id = postfinch.send(
+        to="ann@shop.test", subject="Your lamp", text="Well?", reply_domain=webhook.domain
+    )
+    message = postfinch.mailbox.wait_for(to="ann@shop.test")
+    received = postfinch.receive(in_reply_to=message, text="It shines.")
+    assert received.payload["in_reply_to"]["transmission_id"] == transmission_id
+    assert received.payload["content"]["subject"] == "Re: Your lamp"
+    assert received.payload["friendly_from"] == "ann@shop.test"
+    message.reply("It shines again.")
+    with pytest.raises(NeverHappened, match=r"'Re: Your lamp' to r\."):
+        webhook.wait_for(to="nobody@*", timeout=0.1)
+
+    def texts() -> set[str]:
+        return {post.payload["reply_text"].strip() for post in webhook}
+
+    eventually(lambda: texts() == {"It shines.", "It shines again."})

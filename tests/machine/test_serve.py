@@ -55,6 +55,19 @@ def test_the_inbound_port_is_no_open_relay(machine: Machine) -> None:
         assert relay.rcpt(f"unknown@{DOMAIN}")[0] == 550
 
 
+def test_mail_for_an_inbound_domain_comes_in_by_the_same_port(machine: Machine) -> None:
+    domain = machine.results("POST", "/inbound-domains", {"domain": "in.acme.example"})
+    assert domain["dns_records"][0]["value"] == f"10 {DOMAIN}"
+    text = "From: ann@reader.example\r\nSubject: A question\r\n\r\nWhere is it?\r\n"
+    with smtplib.SMTP("127.0.0.1", machine.ports["INBOUND_PORT"], timeout=60) as relay:
+        relay.sendmail("ann@reader.example", ["help+7@in.acme.example"], text)
+    query = "/inbound-messages?recipient=help%2B7@in.acme.example"
+    (message,) = eventually(lambda: machine.results("GET", query))
+    assert (message["subject"], message["tag"], message["action"]) == ("A question", "7", "store")
+    raw = machine.request("GET", f"/api/v1/inbound-messages/{message['id']}/raw").body
+    assert f"by {DOMAIN} with ESMTP".encode() in raw
+
+
 def test_nothing_of_the_local_runtime_is_there(machine: Machine) -> None:
     for path in ("/local", "/local/mailbox", "/local/dns", "/local/failures", "/local/metrics"):
         assert machine.request("GET", path).status == 404

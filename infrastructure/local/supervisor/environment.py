@@ -5,7 +5,7 @@ API_PORT         8080     port of everything HTTP
 SMTP_PORT        2525     port of the relay
 API_TLS_PORT     8443     port of the same under TLS; 0 for none
 SMTP_TLS_PORT    2465     port of the relay under TLS from the first byte on; 0 for none
-INBOUND_PORT              port of mail that comes in; without it the first start chooses one
+INBOUND_PORT     2526     port of mail that comes in, as from other mail hosts
 API_KEY                   the primary account's key; the first start makes one and keeps it
 DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
@@ -18,8 +18,9 @@ LOCAL_DURABILITY second   when the disk has what was answered: within a ``second
                           ``answer``
 ================ ======== =======================================================================
 
-The ports under TLS have these numbers if the port in the clear has its default and they are free.
-Otherwise the first start chooses others and keeps them.
+The ports under TLS have these numbers if the port in the clear has its default and they are free,
+and so does the port of mail that comes in if SMTP_PORT has its default. Otherwise the first start
+chooses others and keeps them.
 
 Any setting of :class:`chalicelib.core.settings.Settings` may be set too, and wins over the value
 that the local runtime would use. AWS variables of the caller are not passed on: nothing of the
@@ -58,6 +59,8 @@ from infrastructure.local.supervisor.ports import (
 )
 from infrastructure.local.this_machine import LocalAccess, is_this_machine
 
+#: The port of mail that comes in, beside the default of SMTP_PORT
+USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
 _PIDS_FILE = "processes.json"
 _LOG_OUTPUTS = ("files", "stdout")
@@ -202,7 +205,9 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         for name, port in public_ports.items():
             if port:
                 require_free(name, port)
-        ports = choose_ports(data_dir, tuple(public_ports.values()), inbound_port)
+        others = tuple(public_ports.values())
+        inbound_port = inbound_port or _usual_inbound_port(smtp_port, others)
+        ports = choose_ports(data_dir, others, inbound_port)
         certificates.provide(data_dir, access.names)
         return LocalConfig(
             api_port=api_port,
@@ -236,6 +241,12 @@ def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:
     current = settings.load({**starting, "RELAY_PORTS": str(smtp_port), **choices})
     setting_conflicts.check_files(current)
     return current
+
+
+def _usual_inbound_port(smtp_port: int, others: tuple[int, ...]) -> int:
+    """Return the usual port of mail that comes in, 0 if another one is to be chosen."""
+    is_usual = smtp_port == 2525 and USUAL_INBOUND_PORT not in others
+    return _usual_or(USUAL_INBOUND_PORT, 0, usual=is_usual)
 
 
 def _usual_or(number: int, other: int, *, usual: bool) -> int:

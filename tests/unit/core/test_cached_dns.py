@@ -126,3 +126,50 @@ def test_a_look_up_that_takes_too_long_fails(monkeypatch: pytest.MonkeyPatch) ->
             lookups.texts(name)
     assert time.monotonic() - started < 5
     done.set()
+
+
+def test_what_several_messages_ask_at_a_time_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, answer = list[str](), threading.Event()
+
+    def lookup(name: Any, kind: str, within: float) -> tuple[list[Any], float]:
+        asked.append(str(name))
+        assert answer.wait(10)
+        return [], 0.0
+
+    monkeypatch.setattr(cached_dns, "lookup_with_lifetime", lookup)
+    messages = [Lookups(10) for _ in range(5)]
+    for message in messages:
+        message.start([("a.test", "TXT")])
+    answer.set()
+    assert [message.values("a.test", "TXT") for message in messages] == [()] * 5
+    assert asked == ["a.test."]
+    assert Lookups(10).values("a.test", "TXT") == ()
+    assert len(asked) == 2
+
+
+def test_a_message_asks_itself_where_the_one_that_asked_had_less_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[float]()
+    first_is_asked, answer = threading.Event(), threading.Event()
+
+    def lookup(name: Any, kind: str, within: float) -> tuple[list[Any], float]:
+        asked.append(within)
+        if len(asked) > 1:
+            return [], 0.0
+        first_is_asked.set()
+        assert answer.wait(10)
+        raise LookupFailed("a.test", "the time is up")
+
+    monkeypatch.setattr(cached_dns, "lookup_with_lifetime", lookup)
+    first, second = Lookups(1), Lookups(10)
+    first.start([("a.test", "TXT")])
+    assert first_is_asked.wait(10)
+    second.start([("a.test", "TXT")])
+    answer.set()
+    assert second.values("a.test", "TXT") == ()
+    with pytest.raises(LookupFailed):
+        first.values("a.test", "TXT")
+    assert len(asked) == 2

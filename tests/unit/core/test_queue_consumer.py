@@ -77,3 +77,28 @@ def test_a_message_that_is_handed_back_keeps_its_group(attributes: dict[str, str
     assert request["MessageBody"] == "{}"
     assert request.get("MessageGroupId") == attributes.get("MessageGroupId")
     assert sqs.deleted == 1
+
+
+@pytest.mark.usefixtures("cloud")
+def test_work_that_keeps_coming_is_gathered_and_a_first_message_waits_for_nothing() -> None:
+    sizes: list[int] = []
+
+    class BusyQueue(FakeSqs):
+        def receive_message(self, *, WaitTimeSeconds: int, **_: Any) -> dict[str, Any]:
+            self.extensions += 1
+            # Of those that are received without waiting, every other time there is none
+            is_there = WaitTimeSeconds or self.extensions % 2
+            return super().receive_message() if is_there else {}
+
+    def handle(event: Any, context: Any) -> dict[str, Any]:
+        sizes.append(len(event["Records"]))
+        return {}
+
+    sqs = BusyQueue()
+    consumer = Consumer("events", handle, sqs, Polling(10, 60, 9, busy_window=0.05))
+    consumer._client = sqs
+    consumer._consume_once()
+    consumer._consume_once()
+    consumer._ended -= 1  # a lull
+    consumer._consume_once()
+    assert sizes == [1, 2, 1]

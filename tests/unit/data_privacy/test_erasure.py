@@ -11,7 +11,9 @@ from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make_event, recipient_fields
+from chalicelib.events.positions import EventWindow
 from chalicelib.received_mail import store as received_mail
+from chalicelib.relaying import relay_events
 from chalicelib.tracking.store import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send
@@ -97,3 +99,16 @@ def test_mail_from_and_to_the_recipient_is_deleted() -> None:
     assert erase(Scope(1, 0), ANN) == 3
     assert [received_mail.get(1, each.id) for each in (to_ann, from_ann, by_ann)] == [None] * 3
     assert all(received_mail.get(1, each.id) for each in others)
+
+
+def test_events_of_mail_from_the_recipient_are_deleted() -> None:
+    from_ann, from_bob = stored(1, mail_from=ANN), stored(2, mail_from=BOB)
+    events.put_all([relay_events.injection(each) for each in (from_ann, from_bob)])
+    failure = relay_events.attempt(
+        "relay_tempfail", relay_events.fields_of(from_ann), from_ann.received_ms, 0, "503"
+    )
+    events.put_all([failure])
+    assert erase(Scope(1, 0), ANN) == 3
+    window = EventWindow(0, from_bob.received_ms + 1)
+    rest = [event for _, event in events.newest_first(1, window)]
+    assert [event["msg_from"] for event in rest] == [BOB]

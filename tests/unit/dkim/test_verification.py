@@ -112,7 +112,8 @@ def test_dkimpy_agrees_on_any_message_with_one_octet_more(
         b"\n"
     ):
         return  # the relay refuses bare line ends, and dkimpy repairs them
-    if not all(b":" in field.raw for field in SignedMessage(changed).fields):
+    lines = [field.raw.partition(b":") for field in SignedMessage(changed).fields]
+    if not all(name.strip() and colon for name, colon, _ in lines):
         return  # dkimpy refuses a message with a line that is no field
     first = next(signatures_of(changed, lambda _: [RECORD]), None)
     if first and first.result == "pass":

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.core import clock, due
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 from chalicelib.inbound_domains import recheck, store
 from chalicelib.inbound_domains.mx_check import check_mx
 from chalicelib.sending_domains import store as sending_domains
@@ -58,6 +59,18 @@ def test_a_domain_of_an_enterprise_account_leads_to_its_own_mail_domain(
     )
     zone.set("in.test", ("MX", "10 2.mail.postfinch.test"))
     assert client.post(f"{PATH}/in.test/verify", None).results["mx_status"] == "valid"
+
+
+def test_the_name_of_the_mail_host_is_as_good_as_that_of_the_service(
+    owner: Client, zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_HOSTNAME", "mx1.Mail.example")
+    settings.cache_clear()
+    domain = store_inbound_domain()
+    zone.set("in.test", SERVICE_MX, ("MX", "20 MX1.mail.example."))
+    assert check_mx(domain).error == ""
+    zone.set("in.test", ("MX", "20 mx2.mail.example."))
+    assert "alone" in check_mx(domain).error
 
 
 def test_a_dns_that_fails_refuses_no_domain_and_changes_no_status(

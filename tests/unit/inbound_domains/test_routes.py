@@ -168,6 +168,8 @@ def test_an_account_that_proves_a_name_gets_it_from_one_that_did_not(
     owner: Client, other: Client
 ) -> None:
     assert create(owner, "in.example.com").status == 200
+    target = {"target": "https://hooks.example.com/", "match": {"domain": "in.example.com"}}
+    webhook = owner.post("/api/v1/relay-webhooks", target).results["id"]
     send_from("example.com", 2, ownership_verified=True)
     assert owner.get(f"{PATH}/in.example.com").results["status"] == "owned_by_other"
     assert create(other, "in.example.com").results["status"] == "active"
@@ -176,6 +178,11 @@ def test_an_account_that_proves_a_name_gets_it_from_one_that_did_not(
     assert domain.account_id == 2
     assert refused(owner.get(f"{PATH}/in.example.com")) == (404, "1600")
     assert refused(create(owner, "in.example.com")) == (400, "7004")
+    line = owner.get("/api/v1/audit-log?resource=inbound-domains").results[0]
+    assert (line["action"], line["resource_id"]) == ("DELETE", "in.example.com")
+    assert (line["actor"]["type"], line["ip"]) == ("operator", "")
+    assert owner.delete(f"/api/v1/relay-webhooks/{webhook}").status == 200
+    assert other.post("/api/v1/relay-webhooks", target).status == 200
 
 
 def test_a_domain_that_a_relay_webhook_uses_cannot_be_deleted(owner: Client) -> None:

@@ -56,6 +56,8 @@ FOREIGN = {
     "OUT",
     "PIP_INDEX_URL",
     "PLAIN",
+    "DOMAIN",
+    "GET",
     "POST",
     "PROFILE",
     "PROGRAM",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from infrastructure.local.supervisor.environment import USUAL_INBOUND_PORT
 from infrastructure.machine import container
 
 ROOT = Path(__file__).parents[3]
@@ -42,6 +43,7 @@ def test_what_is_copied_exists_and_is_not_ignored(path: str) -> None:
 def test_the_exposed_ports_are_those_that_the_service_binds() -> None:
     (exposed,) = re.findall(r"^EXPOSE (.*)$", INSTRUCTIONS, re.MULTILINE)
     ports = {VARIABLES[f"{name}_PORT"] for name in ("API", "API_TLS", "SMTP", "SMTP_TLS")}
+    ports.add(str(USUAL_INBOUND_PORT))
     assert set(exposed.split()) == ports | set(container.PORTS.values())
     assert all(f"| {port} |" in PAGE for port in ports)
 

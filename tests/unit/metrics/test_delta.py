@@ -59,7 +59,7 @@ def test_recipients_that_usage_has_not_counted_are_kept_by_minute() -> None:
 
 def test_a_delta_without_counts_is_false() -> None:
     assert not Delta()
-    assert not delta_of(mail(1).event("relay_delivery", 0))
+    assert not delta_of(mail(1).event("ab_test_completed", 0))
     assert delta_of(mail(1).event("injection", 0))
 
 

@@ -266,6 +266,45 @@ def test_domains_are_taken_with_the_key_that_the_source_shows(
     assert "set secure" in results["tracking-domains t.example.test"]["reason"]
 
 
+def test_relay_webhooks_are_taken_after_their_domains(
+    fake_source: FakeSource, account: Client
+) -> None:
+    body = {"name": "Shop", "setup_api_key": False}
+    number = account.post("/api/v1/subaccounts", body).results["subaccount_id"]
+    shop = account.on_behalf_of(number)
+    own, of_shop = (
+        {
+            "id": webhook,
+            "name": f"Replies {webhook}",
+            "target": "https://hooks.example.com/mail",
+            "match": {"protocol": "SMTP", "domain": domain},
+            "auth_type": "none",
+            "auth_request_details": None,
+            "auth_token": "t",
+            "custom_headers": {"X-A": "b"},
+        }
+        for webhook, domain in (("1", "in.example.test"), ("2", "shop.example.test"))
+    )
+    fake_source.results = {
+        "/api/v1/subaccounts": [{"id": 7, "name": "Shop"}],
+        "/api/v1/inbound-domains": [
+            {"domain": "in.example.test"},
+            {"domain": "shop.example.test", "subaccount_id": 7},
+        ],
+        "/api/v1/relay-webhooks": [own, of_shop | {"signed": True}],
+    }
+    results = results_of(take(fake_source, "--json"))
+    (view,) = account.on_behalf_of(0).get("/api/v1/relay-webhooks").results
+    names = ("name", "target", "match", "auth_type", "auth_token", "custom_headers")
+    assert {name: view[name] for name in names} == {name: own[name] for name in names}
+    (view,) = shop.get("/api/v1/relay-webhooks").results
+    assert (view["name"], view["subaccount_id"]) == ("Replies 2", number)
+    assert results["relay-webhooks in.example.test"]["outcome"] == "taken"
+    assert "signing secret" in results["relay-webhooks shop.example.test"]["reason"]
+    again = results_of(take(fake_source, "--json"))
+    assert again["relay-webhooks shop.example.test"]["outcome"] == "exists"
+
+
 def test_refused_suppressions_are_named_and_the_others_taken(
     fake_source: FakeSource, account: Client
 ) -> None:

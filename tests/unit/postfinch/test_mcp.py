@@ -112,6 +112,9 @@ def test_settings_are_read(account: Client) -> None:
     assert [entry["type"] for entry in entries] == ["transactional"]
     assert call(account, "find_suppression", recipient="bob@inbox.test")["entries"] == []
     assert call(account, "list_webhooks") == []
+    assert call(account, "list_inbound_domains") == []
+    assert call(account, "search_received_mail", subject="x") == []
+    assert "could not be found" in call(account, "read_received_message", message_id="x").lower()
     assert {"API key", "Clock"} <= {each["check"] for each in call(account, "check")}
 
 

@@ -94,3 +94,34 @@ PIECES = st.sampled_from(
 @settings(max_examples=100, deadline=None)
 def test_any_text_can_be_read(text: str) -> None:
     assert "\ue000" not in reply(text)
+
+
+#: What the library takes away begins or ends with one of them, or nearly so
+MARKS = st.sampled_from(
+    [
+        *("On Mon, Ann wrote:", "On a wrote :", "wrote", "From: a", "To: b", "Subject:", "cc:x"),
+        *("-----Original Message-----", "--", "__", "-_\n", "---\n", "-" * 31, "_" * 32, "-" * 33),
+        *("Sent from my phone", "Sent from", "Get Outlook for X", "Best regards", "Best Regards"),
+        *("Thanks,", "thanks", "Thank you, a", "Best,", "All the best", "Kind regards", "regards,"),
+        *("CAUTION: mail", "Disclaimer mail", "Warning: e-mail", "Private Note: mail", "mail"),
+        *("Important Information: mail", "Confidentiality: mail", "Confident", "\u0130", "\u0131"),
+        *("Thank\u017f,", "Be\u017ft,", "\u212aind regards", "Pr\u0131vate Not\u0131ce: ma\u0131l"),
+    ]
+)
+FILLERS = st.sampled_from(["\n", "\n\n", " ", "> ", ". ", "a", "Some words.\n", "\u00a0", "\u00df"])
+
+
+@given(st.lists(MARKS | FILLERS | FILLERS | st.text(max_size=3), max_size=12).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_a_text_that_the_library_is_not_asked_about_is_one_it_leaves_alone(text: str) -> None:
+    stripped = "\n".join(line.strip() for line in text.split("\n"))
+    if not reply_text._is_all_own(stripped, stripped.casefold()):
+        return
+    own, is_cut = reply_text._read_by_library(stripped, [])
+    assert (stripped.strip(), False) == (own, is_cut)
+
+
+def test_an_everyday_text_needs_no_library() -> None:
+    text = "Yes, that is fine \u2013 I agree.\n\nSee you on Monday,\nBob"
+    assert reply_text._is_all_own(text, text.casefold())
+    assert reply(text) == text

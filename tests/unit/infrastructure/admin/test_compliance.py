@@ -67,6 +67,18 @@ def test_a_blocked_domain_is_shown_as_blocked_and_cannot_send_until_it_is_unbloc
     assert client.post("/api/v1/sending-domains", {"domain": "example.test"}).status == 200
 
 
+def test_the_inbound_domains_that_a_block_stops_are_shown(run: Any) -> None:
+    client = make_key(1, grants=["inbound_domains/manage"])
+    for name in ("in.bad.test", "in.good.test"):
+        assert client.post("/api/v1/inbound-domains", {"domain": name}).status == 200
+    assert run("block-domain", "bad.test") == "blocked bad.test\ninbound domain in.bad.test\n"
+    assert client.get("/api/v1/inbound-domains/in.bad.test").results["status"] == "blocked"
+    assert run("block-domain", "in.bad.test") == "blocked in.bad.test\n"
+    assert run("unblock-domain", "bad.test") == "unblocked bad.test\n"
+    output = run("unblock-domain", "in.bad.test")
+    assert output == "unblocked in.bad.test\ninbound domain in.bad.test\n"
+
+
 def test_a_blocked_tracking_domain_cannot_be_used_or_registered(run: Any) -> None:
     client = make_key()
     make_domain("example.test")

@@ -35,6 +35,7 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         f"http://localhost:{config.api_port}/api/v1",
         "the-key",
         f"localhost:{config.smtp_port}",
+        f"Inbound   localhost:{config.ports.inbound} ",
         str(config.data_dir),
         f"http://localhost:{config.api_port}/local/mailbox",
         f"http://localhost:{config.api_port}/console/#local=the-key",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import settings
+from infrastructure.local.supervisor import environment
 from infrastructure.local.supervisor.cloud_access import read_secret
 from infrastructure.local.supervisor.data_folder import ConfigError
 from infrastructure.local.supervisor.environment import LocalConfig, prepare
@@ -203,6 +204,17 @@ def test_the_port_of_mail_that_comes_in_can_be_named_and_is_found_by_other_progr
     assert InternalPorts.read(config.data_dir).inbound == port
     with pytest.raises(ConfigError, match="SMTP_PORT and INBOUND_PORT"):
         prepare({**environ, "INBOUND_PORT": str(config.smtp_port)})
+
+
+@pytest.mark.parametrize(("others", "port"), [((8080,), 2526), ((8080, 2526), 0)])
+def test_the_usual_port_of_mail_that_comes_in_is_beside_that_of_senders(
+    others: tuple[int, ...], port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "is_free", lambda *_: True)
+    assert environment._usual_inbound_port(2525, others) == port
+    assert environment._usual_inbound_port(2587, others) == 0
+    monkeypatch.setattr(environment, "is_free", lambda *_: False)
+    assert environment._usual_inbound_port(2525, others) == 0
 
 
 def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -> None:
