@@ -22,6 +22,8 @@ from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.tls import CertificateFiles, TlsContexts, self_signed
 
 _MOST_LISTENERS = 3
+# Files for one client of each listener; the message of one from elsewhere may be a file as well.
+_FILES_OF_CLIENTS = _MOST_LISTENERS + 1
 # Files that a process has open besides its clients' connections.
 _OTHER_FILES = 100
 # Recipients of a message from elsewhere: the smallest limit that RFC 5321 4.5.3.1.8 allows.
@@ -120,7 +122,7 @@ def _certificate(current: Settings) -> CertificateFiles:
 
 def _allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = RelayConfig().max_connections * _MOST_LISTENERS + _OTHER_FILES
+    files = RelayConfig().max_connections * _FILES_OF_CLIENTS + _OTHER_FILES
     limit = files if hard == resource.RLIM_INFINITY else min(files, hard)
     if limit > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
@@ -129,7 +131,7 @@ def _allow_many_files() -> None:
 def _most_connections() -> int:
     """Return how many clients one listener can have without running out of files."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return min(RelayConfig().max_connections, (files - _OTHER_FILES) // _MOST_LISTENERS)
+    return min(RelayConfig().max_connections, (files - _OTHER_FILES) // _FILES_OF_CLIENTS)
 
 
 if __name__ == "__main__":

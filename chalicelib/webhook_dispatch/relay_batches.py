@@ -100,14 +100,15 @@ class RelayBatches(BatchKind):
 def work_of(message: ReceivedMessage, parsed: ParsedMessage, octets: Octets) -> Work[Json]:
     """Return the queue message that posts a received message to its relay webhook.
 
-    The message must be stored before this is queued (``batch.QUEUE``).
+    The message must be stored before this is queued (``batch.QUEUE``). Its retry time begins now:
+    it may have waited for long to be read.
     """
     head = BatchHead(
         message.account_id,
         message.webhook_id,
         message.id,
         1,
-        message.received_ms,
+        clock.now_ms(),
         relay=relay_events.fields_of(message),
     )
     return Work(head.as_json(), _small_body(message, parsed, octets), tenant=message.account_id)

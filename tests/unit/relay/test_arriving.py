@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from chalicelib.core.settings import settings
+from relay.__main__ import listeners
 from relay.arriving import ArrivingOctets
 from relay.services import Inbound
 from tests.unit.relay.conftest import RunningRelay
@@ -64,3 +68,18 @@ def test_a_network_has_a_part_of_the_room() -> None:
 
 def test_without_a_limit_anything_has_room() -> None:
     assert ArrivingOctets(0, 0).add("192.0.2.1", 10**12)
+
+
+def test_clients_and_their_messages_have_files_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    monkeypatch.setenv("RELAY_TLS_PORTS", "465")
+    monkeypatch.setenv("RELAY_TLS_DIRECTORY", str(tmp_path))
+    settings.cache_clear()
+    inbound, *of_senders = listeners(settings())
+    assert len(of_senders) == 2
+    most = inbound.config.max_connections
+    clients = most + sum(each.config.max_connections for each in of_senders)
+    messages = most
+    assert clients + messages < 1024

@@ -134,6 +134,20 @@ def test_a_target_that_recovers_gets_the_message_and_the_attempts_are_told(
     assert [attempt.response_code for attempt in history(batch)] == [500, 500, 200]
 
 
+def test_a_message_that_waited_to_be_read_is_repeated_as_often_as_any(
+    world: Simulation, target: Target
+) -> None:
+    make_relay_webhook(target.url)
+    target.answer = lambda _: Reply(500 if len(target.posts) < 2 else 200)
+    send(world, message_of(received_ms=int((NINE - 86_400) * 1000)))
+    world.run()
+    assert [kind for kind, _ in seen(world)] == [
+        "relay_tempfail",
+        "relay_tempfail",
+        "relay_delivery",
+    ]
+
+
 def test_a_large_message_is_made_again_for_each_post(world: Simulation, target: Target) -> None:
     make_relay_webhook(target.url)
     target.answer = lambda _: Reply(500 if not target.posts else 200)
