@@ -13,7 +13,7 @@ from tests.browser.console import NARROW, Console
 from tests.journey.service import Service
 
 #: Parts that the long list of grants once offered and this service does not have
-_ABSENT = ("Alerts", "Billing", "Signals", "Support", "Relay Webhooks", "Recipient Validation")
+_ABSENT = ("Alerts", "Billing", "Signals", "Support", "Recipient Validation: Preview")
 
 
 def make_key(service: Service, label: str, days: int | None = None, **fields: Any) -> str:
@@ -59,6 +59,8 @@ def test_a_preset_checks_its_grants_and_leaves_those_of_others(
     assert shown_key(service, "Presets")["grants"] == [
         "message_events/view",
         "metrics/view",
+        "relay_webhooks/modify",
+        "relay_webhooks/view",
         "transmissions/view",
         "webhooks/modify",
         "webhooks/view",
@@ -170,10 +172,10 @@ def test_a_webhook_is_offered_the_events_that_this_service_has(console: Console)
     page = console.open("webhooks")
     page.get_by_role("button", name="Add webhook").first.click()
     dialog = page.get_by_role("dialog", name="Add webhook")
-    expect(dialog.get_by_label("Injection")).to_be_visible()
+    expect(dialog.get_by_label("Injection", exact=True)).to_be_visible()
     names = dialog.locator("fieldset .check > span > span:first-child").all_inner_texts()
     assert set(names) == {each.label for name, each in TYPES.items() if name not in UNPRODUCED}
-    expect(dialog.get_by_text("Relay Event")).to_have_count(0)
+    expect(dialog.get_by_text("SMS")).to_have_count(0)
     page = console.open("activity")
     expect(page.get_by_role("button", name="Opened", exact=True)).to_be_visible()
     expect(page.get_by_text("SMS status")).to_have_count(0)

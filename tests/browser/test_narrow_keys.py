@@ -74,7 +74,7 @@ def test_an_address_that_the_key_may_not_open_names_the_grant(
     console = open_console(key=key_with(service, "tracking_domains/view"))
     page = console.open(view)
     expect(page.get_by_role("heading", name="This key may not see")).to_be_visible()
-    expect(page.get_by_text(grant)).to_be_visible()
+    expect(page.get_by_text(grant, exact=True)).to_be_visible()
     assert console.violations() == []
 
 
