@@ -31,6 +31,13 @@ def put_large(key: str, octets: Octets) -> None:
     aws.s3().put_object(Bucket=settings().bucket_name, Key=key, Body=cast(IO[bytes], octets))
 
 
+@contextmanager
+def pieces(key: str) -> Iterator[Iterator[bytes]]:
+    """Return the object under ``key`` in pieces, for the block; raises :class:`BlobMissing`."""
+    with _body(key) as body:
+        yield iter(lambda: body.read(PIECE), b"")
+
+
 def get(key: str) -> bytes:
     """Return the object under ``key``; raises :class:`BlobMissing`."""
     with _body(key) as body:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from io import BytesIO
 from typing import Any, BinaryIO
 
 _LEVEL = 1
 # A file is compressed once and kept for long
 _FILE_LEVEL = 3
 _FRAME_START = b"\x28\xb5\x2f\xfd"
+_PIECE = 256 * 1024
 
 
 def compress(data: bytes, dictionary: bytes | None = None) -> bytes:
@@ -23,6 +26,31 @@ def compress(data: bytes, dictionary: bytes | None = None) -> bytes:
     known_text = _dictionary(dictionary).as_digested_dict if dictionary else None
     compressed: bytes = _zstd().compress(data, _LEVEL, zstd_dict=known_text)
     return compressed
+
+
+def compress_pieces(data: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the compressed form of what is large, which :func:`decompress` takes as well."""
+    compressor = _zstd().ZstdCompressor(_LEVEL)
+    compressor.set_pledged_input_size(sum(map(len, data)))
+    for each in data:
+        view = memoryview(each)
+        for at in range(0, len(view), _PIECE):
+            yield compressor.compress(view[at : at + _PIECE])
+    yield compressor.flush()
+
+
+def decompress_pieces(pieces: Iterable[bytes]) -> bytes:
+    """Return what :func:`decompress` does, from pieces; they and the result are all it holds."""
+    data = BytesIO()
+    decompressor: Any = None
+    for piece in pieces:
+        if decompressor is None:
+            is_frame = piece.startswith(_FRAME_START)
+            decompressor = _zstd().ZstdDecompressor() if is_frame else zlib.decompressobj()
+        data.write(decompressor.decompress(piece))
+    if decompressor is None or not decompressor.eof:
+        raise EOFError("the compressed data ends too early")
+    return data.getvalue()
 
 
 def decompress(data: bytes, dictionary: bytes | None = None) -> bytes:

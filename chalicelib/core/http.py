@@ -187,8 +187,9 @@ class App(chalice.Chalice):
         return True
 
     def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:
+        takes_octets = bool(event.get("requestContext", {}).get("takesOctets"))
         try:
-            return self._reply(event).to_gateway(request_id)
+            return self._reply(event).to_gateway(request_id, takes_octets=takes_octets)
         except Exception as error:
             _log.exception("request %s failed", request_id)
             return _fault(error, request_id).to_gateway(request_id)

@@ -15,8 +15,14 @@ from chalicelib.core import compact_json
 
 def pack(head: Any, bodies: Sequence[bytes] = ()) -> bytes:
     """Return ``head`` (JSON) and ``bodies`` as one byte string."""
-    text = compact_json.dumps({"head": head, "sizes": [len(body) for body in bodies]})
-    return b"".join([len(text).to_bytes(4, "big"), text, *bodies])
+    return b"".join(pieces(head, [[body] for body in bodies]))
+
+
+def pieces(head: Any, bodies: Sequence[Sequence[bytes]] = ()) -> list[bytes]:
+    """Return the pieces of the same byte string; each body is in pieces, which are not copied."""
+    sizes = [sum(map(len, body)) for body in bodies]
+    text = compact_json.dumps({"head": head, "sizes": sizes})
+    return [len(text).to_bytes(4, "big"), text, *(piece for body in bodies for piece in body)]
 
 
 def unpack(data: bytes) -> tuple[Any, list[bytes]]:

@@ -26,6 +26,7 @@ from chalicelib.core import aws, blobs, caches, clock, compression
 from chalicelib.core.json_types import Json
 from chalicelib.core.queue_event import BatchResponse, QueueEvent
 from chalicelib.core.settings import settings
+from chalicelib.core.spool import PIECE, Spool
 
 T = TypeVar("T")
 Head = TypeVar("Head", bound=Mapping[str, Any], covariant=True)
@@ -50,15 +51,22 @@ class MalformedMessage(ValueError):
 class Work(Generic[Head]):
     """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed.
 
+    A payload that may be large comes in pieces, which are not joined.
+
     The queue's module gives its heads a ``TypedDict``, which writers and readers share.
 
     ``tenant`` is the account whose work it is, 0 for work of several accounts.
     """
 
     head: Head
-    payload: bytes = b""
+    payload: bytes | Sequence[bytes] = b""
     delay: float = 0.0
     tenant: int = 0
+
+    @property
+    def payload_size(self) -> int:
+        """Return the number of bytes of the payload."""
+        return sum(map(len, _pieces(self.payload)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +91,10 @@ class Received(Generic[Head]):
 
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
-        compressed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
-        return compression.decompress(compressed)
+        if not self._blob:
+            return compression.decompress(base64.b64decode(self._inline))
+        with blobs.pieces(self._blob) as pieces:
+            return compression.decompress_pieces(pieces)
 
     def delayed(self, delay: float) -> _Entry:
         """Return the same message, to be seen again after ``delay`` seconds."""
@@ -118,15 +128,28 @@ def _whole_seconds(delay: float) -> int:
 
 def _pack(queue: str, work: Work[Any]) -> _Entry:
     inline, blob = "", ""
-    if work.payload:
-        compressed = compression.compress(work.payload)
-        if len(compressed) > settings().queue_inline_bytes:
-            blob = f"queue/{queue}/{uuid4().hex}"
-            blobs.put(blob, compressed)
-        else:
-            inline = base64.b64encode(compressed).decode()
+    if work.payload_size:
+        with Spool() as compressed:
+            for piece in _compressed(_pieces(work.payload)):
+                compressed.write(piece)
+            if compressed.size > settings().queue_inline_bytes:
+                blob = f"queue/{queue}/{uuid4().hex}"
+                blobs.put_large(blob, compressed.octets())
+            else:
+                inline = base64.b64encode(compressed.octets()).decode()
     tenant = str(work.tenant) if work.tenant else ""
     return _Entry(_body(work.head, inline, blob, work.delay), _whole_seconds(work.delay), tenant)
+
+
+def _pieces(payload: bytes | Sequence[bytes]) -> Sequence[bytes]:
+    return (payload,) if isinstance(payload, bytes) else payload
+
+
+def _compressed(payload: Sequence[bytes]) -> Iterable[bytes]:
+    """Yield a payload compressed; one call for the whole is faster where it is small."""
+    if sum(map(len, payload)) > PIECE:
+        return compression.compress_pieces(payload)
+    return (compression.compress(b"".join(payload)),)
 
 
 def _url(queue: str) -> str:

@@ -39,8 +39,12 @@ class Reply:
     #: Values of ``Set-Cookie``
     cookies: Sequence[str] = ()
 
-    def to_gateway(self, request_id: str) -> dict[str, Any]:
-        """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header."""
+    def to_gateway(self, request_id: str, *, takes_octets: bool = False) -> dict[str, Any]:
+        """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header.
+
+        API Gateway takes octets in base64. A server that ``takes_octets`` gets them as they are,
+        since a large body would be in memory three times over.
+        """
         headers = {**SECURITY_HEADERS, **self.headers, "X-Request-ID": request_id}
         for name, value in headers.items():
             if _UNSAFE.search(name) or _UNSAFE.search(value):
@@ -50,12 +54,17 @@ class Reply:
         binary = isinstance(self.body, bytes)
         if not binary:
             headers["Content-Type"] = _JSON
+        is_encoded = binary and not takes_octets
+        if is_encoded:
+            body: Any = base64.b64encode(self.body).decode()
+        else:
+            body = self.body if binary else _dumps(self.body)
         return {
             "statusCode": self.status,
             "headers": headers,
             "multiValueHeaders": {"Set-Cookie": list(self.cookies)} if self.cookies else {},
-            "body": base64.b64encode(self.body).decode() if binary else _dumps(self.body),
-            "isBase64Encoded": binary,
+            "body": body,
+            "isBase64Encoded": is_encoded,
         }
 
 

@@ -120,7 +120,7 @@ def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work[DeliveryHead]:
         head["paths"] = list(batch.paths)
     envelopes = [_envelope(message) for message in batch.messages]
     content: _Content = {"event": batch.event, "messages": envelopes}
-    payload = packing.pack(content, [message.data for message in batch.messages])
+    payload = packing.pieces(content, [[message.data] for message in batch.messages])
     return Work(head, payload, delay, tenant=batch.account_id)
 
 

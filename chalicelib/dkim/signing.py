@@ -6,7 +6,7 @@ A message is bytes with CRLF line ends only, as it goes over SMTP.
 import re
 from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from threading import Lock
 
@@ -87,16 +87,20 @@ class Signer:
         self._openings: dict[bytes, tuple[bytes, bytes]] = {}
         self._sign = read_private(private_key, check=False).sign
 
-    def sign(self, message: bytes, timestamp: int, relaxed: bytes | None = None) -> bytes:
+    def sign(
+        self, message: bytes, timestamp: int, relaxed: bytes | Iterable[bytes] | None = None
+    ) -> bytes:
         """Return the DKIM-Signature field, folded and with its CRLF, to put before the message.
 
-        ``timestamp`` is in seconds since the epoch. ``relaxed`` is the message's relaxed body, if
-        the caller has it. Raises ``DkimError`` without a From header.
+        ``timestamp`` is in seconds since the epoch. ``relaxed`` is the relaxed body, whole or in
+        pieces, if the caller has it; the message's own then counts for nothing. Raises
+        ``DkimError`` without a From header.
         """
         head_end, body_start = split_message(message)
         names, hash_input = self._signed_headers(message[:head_end])
         opening, canonical_opening = self._opening_for(names)
-        body = relaxed_body(message, body_start) if relaxed is None else [relaxed]
+        body = relaxed_body(message, body_start) if relaxed is None else relaxed
+        body = [body] if isinstance(body, bytes) else body
         closing = b" t=%d; bh=%s;" % (timestamp, b64encode(body_hash(body)))
         hash_input.append(b"dkim-signature:%s%s b=" % (canonical_opening, closing))
         value = b64encode(self._sign(b"".join(hash_input), _PADDING, _HASH))

@@ -20,6 +20,7 @@ from chalicelib.generation.render import from_source, render, render_sender, ren
 from chalicelib.generation.reply_to import ReplyTo, name_of
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
+from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.files import Attachment, InlineImage
 from chalicelib.mail_format.from_field import display_name, values_of
 from chalicelib.mail_format.mime import UnsignedMessage
@@ -191,7 +192,9 @@ class PrebuiltDrafter:
             with template_errors_as_faults():
                 texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]
             changes = [(part, text) for part, text in texts if text != part.source]
-            return UnsignedMessage(self._content.assembled(fields, changes))
+            if changes:
+                return UnsignedMessage(self._content.assembled(fields, changes))
+            return UnsignedMessage(rfc822.join(fields, b""), tail=self._content.body)
 
         return Draft(header.sender, header.subject, build)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from chalicelib.core.addresses import Mailbox, domain_of, in_a_labels
 from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
+from chalicelib.dkim.canonicalization import relaxed_body
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.dkim.signing import Signer, load_signer
@@ -123,10 +125,11 @@ class Origin:
         """
         keys = [self._signing_key(domain), self._feedback_key(recipient)]
         seconds = self._injected_ms // 1000
-        data, relaxed = message
-        signatures = [_signer(key).sign(data, seconds, relaxed) for key in keys if key]
+        signatures = [
+            _signer(key).sign(message.data, seconds, _relaxed(message)) for key in keys if key
+        ]
         report_header = f"{return_path.HEADER}: {envelope.report_id}\r\n"
-        return b"".join([*signatures, report_header.encode(), data])
+        return message.after(*signatures, report_header.encode())
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
         """Return the key of the sending domain, else that of the pool (spec 2.8)."""
@@ -139,6 +142,10 @@ class Origin:
     def _feedback_key(self, recipient: StoredRecipient) -> DkimKey | None:
         """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
         return fbl_key(self._account_id, self.pool, domain_of(recipient["email"]))
+
+
+def _relaxed(message: UnsignedMessage) -> bytes | Iterable[bytes] | None:
+    return relaxed_body(*message.tail) if message.tail.octets else message.relaxed_body
 
 
 @lru_cache(maxsize=256)

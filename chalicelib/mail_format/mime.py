@@ -18,11 +18,27 @@ Text = str | Sequence[str]
 """A text body, or the pieces of one."""
 
 
+class Tail(NamedTuple):
+    """The octets from ``start`` to the end of others, which are not copied."""
+
+    octets: bytes = b""
+    start: int = 0
+
+
 class UnsignedMessage(NamedTuple):
-    """A message, and its body as DKIM signs it (relaxed) if building the message showed it."""
+    """A message, and its body as DKIM signs it (relaxed) if building the message showed it.
+
+    Where there is a ``tail``, it is the body, which may be large; ``data`` is all before it.
+    """
 
     data: bytes
     relaxed_body: bytes | None = None
+    tail: Tail = Tail()
+
+    def after(self, *fields: bytes) -> bytes:
+        """Return the whole message behind these header fields."""
+        octets, start = self.tail
+        return b"".join([*fields, self.data, memoryview(octets)[start:]])
 
 
 def build_message(

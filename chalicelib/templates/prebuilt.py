@@ -14,6 +14,8 @@ from typing import Final
 
 from chalicelib.mail_format import armor, mime_tree, part_encoding, rfc822, text_parts
 from chalicelib.mail_format.header_rules import written_value
+from chalicelib.mail_format.header_section import split_head
+from chalicelib.mail_format.mime import Tail
 from chalicelib.mail_format.rfc822 import Field, MessageError
 from chalicelib.mail_format.seven_bit import seven_bit
 from chalicelib.mail_format.signed_parts import is_sealed
@@ -82,6 +84,11 @@ class PrebuiltContent:
     @property
     def _changeable_kinds(self) -> set[TemplatePart]:
         return {part.kind for part in self.texts if not part.is_sealed}
+
+    @property
+    def body(self) -> Tail:
+        """Return what follows the header section, as it is without other texts."""
+        return Tail(self._message, split_head(self._message, 0, len(self._message))[1])
 
     def filled(self, fill: _Fill) -> bytes:
         """Return the message with ``fill`` applied to every part that has a tag."""

@@ -146,10 +146,14 @@ class Transmission:
 
     def pack(self) -> bytes:
         """Return the whole transmission as bytes."""
+        return b"".join(self.pieces())
+
+    def pieces(self) -> list[bytes]:
+        """Return the same in pieces: a pre-built message may be large, and is not copied."""
         head = {name: getattr(self, name) for name in self.__slots__ if name != "raw"}
         for name, former in _FORMER_NAMES.items():
             head[former] = head.pop(name)
-        return packing.pack(head, [self.raw])
+        return packing.pieces(head, [[self.raw]])
 
 
 def visible_state(state: str, chunks: int, generated_chunks: int) -> str:

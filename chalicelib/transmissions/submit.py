@@ -110,20 +110,21 @@ def queue_start(transmission_id: str) -> None:
 def queue_chunks(transmission: Transmission, recipients: Recipients, size: int) -> None:
     """Queue all chunks of a transmission; they are generated when it is submitted."""
     if recipients.count <= size:
-        _queue_only_chunk(transmission, recipients, size, transmission.pack())
+        _queue_only_chunk(transmission, recipients, size, transmission.pieces())
     else:
         queues.send(QUEUE, _chunks(transmission, recipients, size))
 
 
 def _queue_only_chunk(
-    transmission: Transmission, recipients: Recipients, size: int, data: bytes
+    transmission: Transmission, recipients: Recipients, size: int, data: Sequence[bytes]
 ) -> None:
-    """Queue the only chunk of a transmission, with the transmission inside; ``data`` are its bytes.
+    """Queue the only chunk of a transmission, with the transmission inside: ``data`` in pieces.
 
     Its place is among the small sends, unless its messages are large.
     """
     works = [_chunk(transmission, 0, size, list(recipients), [data])]
-    if recipients.count * len(data) > _SMALL_BYTES or len(works[0].payload) > _SMALL_BYTES:
+    size_of_messages = recipients.count * _size(data)
+    if size_of_messages > _SMALL_BYTES or works[0].payload_size > _SMALL_BYTES:
         queues.send(QUEUE, works)
     else:
         queues.send(SMALL_SENDS, works)
@@ -136,8 +137,8 @@ def _submit_for_start(
 
     Its content may still change, up to the size that a template may have, and so may its chunks'.
     """
-    data = transmission.pack()
-    size, list_ref = _chunk_size(len(data)), recipients.list_ref
+    data = transmission.pieces()
+    size, list_ref = _chunk_size(_size(data)), recipients.list_ref
     record = NewRecord(transmission, data, SUBMITTED, recipients.count, size, list_ref)
     recipients.keep(transmission.id)
     along = [due.addition(due_of(transmission))] if transmission.start_ms else []
@@ -149,8 +150,8 @@ def _submit_for_start(
 def _submit_now(
     transmission: Transmission, recipients: Recipients, allowance: Allowance, line: Sequence[Write]
 ) -> None:
-    data = transmission.pack()
-    size = _chunk_size(len(data))
+    data = transmission.pieces()
+    size = _chunk_size(_size(data))
     state = SUBMITTED if recipients.count <= size else ACCEPTING
     # A request that repeats one that died cuts the same chunks, and counts as that one did
     record = NewRecord(transmission, data, state, recipients.count, size)
@@ -158,13 +159,17 @@ def _submit_now(
     size = first.chunk_size
     if first.counts_at_acceptance != transmission.counts_at_acceptance:
         transmission = replace(transmission, counts_at_acceptance=first.counts_at_acceptance)
-        data = transmission.pack()
+        data = transmission.pieces()
     if state == SUBMITTED and recipients.count <= size:
         _queue_only_chunk(transmission, recipients, size, data)
         return
     queue_chunks(transmission, recipients, size)
     _check_in_time(transmission)
     transmissions.commit(transmission.id)
+
+
+def _size(data: Sequence[bytes]) -> int:
+    return sum(map(len, data))
 
 
 def _check_in_time(transmission: Transmission) -> None:
@@ -195,7 +200,7 @@ def _chunk(
     number: int,
     size: int,
     recipients: Iterable[bytes],
-    inside: list[bytes],
+    inside: Sequence[Sequence[bytes]],
 ) -> Work[ChunkHead]:
     head: ChunkHead = {
         "kind": CHUNK,
@@ -204,5 +209,5 @@ def _chunk(
         "first_index": number * size,
         "created_ms": transmission.created_ms,
     }
-    payload = packing.pack(None, [join(recipients), *inside])
+    payload = packing.pieces(None, [[join(recipients)], *inside])
     return Work(head, payload, tenant=transmission.account_id)

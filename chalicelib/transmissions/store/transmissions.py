@@ -44,6 +44,7 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.json_types import Json
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.core.settings import settings
+from chalicelib.core.spool import PIECE, Spool
 from chalicelib.recipient_lists.stored_form import iterate, join
 from chalicelib.transmissions.model import (
     ACCEPTING,
@@ -126,13 +127,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class NewRecord:
-    """A transmission to be stored, ``data`` being its bytes.
+    """A transmission to be stored, ``data`` being its bytes in pieces.
 
     ``list_ref`` names the stored list to which it is sent, if any.
     """
 
     transmission: Transmission
-    data: bytes
+    data: Sequence[bytes]
     state: str
     recipients: int
     chunk_size: int
@@ -236,7 +237,7 @@ def _change_of_state(
     transmission: Transmission, state: str, values: Json, *, in_list: bool
 ) -> dict[str, Any]:
     """Return the update that gives a submitted transmission a new state and body."""
-    values = values | _body_attributes(transmission.id, transmission.pack())
+    values = values | _body_attributes(transmission.id, transmission.pieces())
     if in_list:
         values["owner"] = _owner(transmission.account_id)
     sets = ", ".join(f"#{name} = :{name}" for name in values)
@@ -363,17 +364,30 @@ def _to_item(new: NewRecord) -> TransmissionItem:
     return item
 
 
-def _body_attributes(transmission_id: str, data: bytes) -> TransmissionBody:
+def _body_attributes(transmission_id: str, data: Sequence[bytes]) -> TransmissionBody:
     """Return the attributes that hold the body, after storing a large one in the bucket.
 
     The object is named by a digest of its bytes: a write that fails replaces no other body.
     """
-    body = zlib.compress(data, 1)
-    if len(body) <= settings().item_inline_bytes:
-        return {"body": body, "blob": ""}
-    key = f"transmissions/{transmission_id}/body-{sha256(body).hexdigest()[:32]}"
-    blobs.put(key, body)
+    digest = sha256()
+    with Spool() as body:
+        for piece in _zlib_pieces(data):
+            digest.update(piece)
+            body.write(piece)
+        if body.size <= settings().item_inline_bytes:
+            return {"body": body.octets()[:], "blob": ""}
+        key = f"transmissions/{transmission_id}/body-{digest.hexdigest()[:32]}"
+        blobs.put_large(key, body.octets())
     return {"body": b"", "blob": key}
+
+
+def _zlib_pieces(data: Sequence[bytes]) -> Iterator[bytes]:
+    compressor = zlib.compressobj(1)
+    for each in data:
+        view = memoryview(each)
+        for at in range(0, len(view), PIECE):
+            yield compressor.compress(view[at : at + PIECE])
+    yield compressor.flush()
 
 
 def _record(item: TransmissionItem) -> Record:

@@ -174,6 +174,7 @@ class Gateway:
                 "requestId": str(uuid.uuid4()),
                 "identity": {"sourceIp": scope["client"][0] if scope.get("client") else ""},
                 "bodyTooLarge": body.too_large,
+                "takesOctets": True,
             },
             "body": content,
             "isBase64Encoded": binary,
@@ -300,7 +301,9 @@ def _header_lines(response: Mapping[str, Any]) -> Iterator[tuple[bytes, bytes]]:
 
 async def _write(response: Mapping[str, Any], method: str, send: Send, *, close: bool) -> None:
     body = response["body"]
-    content = base64.b64decode(body) if response["isBase64Encoded"] else body.encode("utf-8")
+    if response["isBase64Encoded"]:
+        body = base64.b64decode(body)
+    content = body if isinstance(body, bytes) else body.encode("utf-8")
     headers = list(_header_lines(response))
     if response["statusCode"] not in _BODILESS:
         headers.append((b"content-length", str(len(content)).encode()))

@@ -105,7 +105,7 @@ def test_bulk_mail_is_generated_apart_from_its_third_receipt_on(
     children: type[InThisProcess], receives: int, calls: int
 ) -> None:
     transmission = make_transmission()
-    record = transmissions.NewRecord(transmission, transmission.pack(), "submitted", 4, 2)
+    record = transmissions.NewRecord(transmission, transmission.pieces(), "submitted", 4, 2)
     transmissions.put(record, meter())
     queue_chunks(transmission, recipients(4), 2)
     response = generate_batch(sqs_event(queued_work(), receives))

@@ -29,7 +29,7 @@ def read() -> list[Chunk]:
 
 def keep(transmission: Transmission, state: str = SUBMITTED) -> None:
     transmissions.put(
-        NewRecord(transmission, transmission.pack(), state, recipients=3, chunk_size=2), meter()
+        NewRecord(transmission, transmission.pieces(), state, recipients=3, chunk_size=2), meter()
     )
 
 

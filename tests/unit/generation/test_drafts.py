@@ -41,7 +41,7 @@ def draft(to: Any = TO, **fields: Any) -> Draft:
 
 def built(to: Any = TO, **fields: Any) -> bytes:
     """Return the message that a draft builds without tracking."""
-    return draft(to, **fields).build("0" * 24, no_tracking(make_transmission(**fields))).data
+    return draft(to, **fields).build("0" * 24, no_tracking(make_transmission(**fields))).after()
 
 
 def message(to: Any = TO, **fields: Any) -> EmailMessage:

@@ -396,4 +396,4 @@ def other() -> Transmission:
 
 def _new(count: int, transmission: Transmission | None = None) -> transmissions.NewRecord:
     transmission = transmission or make_transmission()
-    return transmissions.NewRecord(transmission, transmission.pack(), "submitted", count, 2)
+    return transmissions.NewRecord(transmission, transmission.pieces(), "submitted", count, 2)

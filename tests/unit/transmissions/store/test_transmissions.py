@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 def put(transmission: Transmission, state: str = SUBMITTED) -> None:
     transmissions.put(
-        NewRecord(transmission, transmission.pack(), state, recipients=3, chunk_size=2), meter()
+        NewRecord(transmission, transmission.pieces(), state, recipients=3, chunk_size=2), meter()
     )
 
 
@@ -89,7 +89,7 @@ def test_storing_a_transmission_again_changes_nothing_and_counts_it_once(state: 
 
 def test_writes_along_are_stored_with_the_transmission_or_not_at_all() -> None:
     new = NewRecord(
-        make_transmission(), make_transmission().pack(), SUBMITTED, recipients=3, chunk_size=2
+        make_transmission(), make_transmission().pieces(), SUBMITTED, recipients=3, chunk_size=2
     )
     other = Table("config")
     other.put({"pk": "taken", "sk": "x"})
@@ -209,7 +209,7 @@ class TestListing:
         self, starts_later: bool
     ) -> None:
         transmission = make_transmission(start_ms=CREATED if starts_later else 0)
-        new = NewRecord(transmission, transmission.pack(), SUBMITTED, recipients=1, chunk_size=2)
+        new = NewRecord(transmission, transmission.pieces(), SUBMITTED, recipients=1, chunk_size=2)
         transmissions.put(new, meter())
         assert len(list(transmissions.in_account(1))) == int(starts_later)
         if starts_later:

@@ -45,6 +45,7 @@ from tests.free_ports import free_port
 LIMIT = 100_000
 
 routes = Routes(__name__)
+LARGE_REPLY = 8_000_000
 
 
 @routes.get("/api/v1/mirror/{name}", grant=PUBLIC)
@@ -68,6 +69,11 @@ def length(request: Request) -> Reply:
 @routes.post("/api/v1/echo", grant=PUBLIC)
 def echo(request: Request) -> Reply:
     return raw(request.raw_body, "application/octet-stream")
+
+
+@routes.get("/api/v1/large", grant=PUBLIC)
+def large(request: Request) -> Reply:
+    return raw(bytes(LARGE_REPLY), "application/octet-stream")
 
 
 @routes.post("/api/v1/parse", grant=PUBLIC)
@@ -306,6 +312,16 @@ def test_a_large_body_of_a_stranger_is_not_kept_in_memory(path: bytes, status: i
     tracemalloc.stop()
     assert answer[0] == status
     assert peak < 3_000_000
+
+
+def test_octets_of_a_reply_are_not_copied() -> None:
+    """In the form of API Gateway, which is base64 as text, they would be there twice more."""
+    tracemalloc.start()
+    status, _, content = ask("GET", b"/api/v1/large")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (status, len(content)) == (200, LARGE_REPLY)
+    assert peak < 1.5 * LARGE_REPLY
 
 
 def test_a_body_of_exactly_the_limit_is_accepted() -> None:
