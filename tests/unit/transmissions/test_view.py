@@ -163,5 +163,6 @@ def test_the_summary_of_a_transmission_of_a_draft_says_so() -> None:
 
 def put(transmission: Transmission) -> None:
     transmissions.put(
-        NewRecord(transmission, transmission.pieces(), SUBMITTED, recipients=6, chunk_size=2), meter()
+        NewRecord(transmission, transmission.pieces(), SUBMITTED, recipients=6, chunk_size=2),
+        meter(),
     )
