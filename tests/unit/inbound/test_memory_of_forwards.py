@@ -83,7 +83,7 @@ def test_each_step_holds_few_copies() -> None:
     chunk, reading = copies(lambda: read_chunk(queues.read(work)))
     generated, generating = copies(lambda: generate_chunk(chunk, AT_MS))
 
-    (sent,) = generated.delivery_batch.messages
-    assert sent.data.endswith(LARGE[len(HEAD) :])
+    (copy,) = generated.delivery_batch.messages
+    assert copy.data.endswith(LARGE[len(HEAD) :])
     # The chunk has one copy, beside which there is another when the message is signed
     assert (accepting < 2.5, reading < 2.5, generating < 1.5) == (True, True, True)
