@@ -70,5 +70,6 @@ def test_what_ses_tells_becomes_the_events_of_the_messages(own_service: Service)
         for body in list(queue.bodies):
             queue.put(body)
         eventually(lambda: own_service.queued() == 0)
-        assert own_service.event_types("bounce@inbox.test") == ["injection", "bounce"]
+        types = ["injection", "bounce"]
+        eventually(lambda: own_service.event_types("bounce@inbox.test") == types)
         assert own_service.dead_letters() == 0
