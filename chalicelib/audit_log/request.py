@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chalicelib.audit_log.search import (
@@ -14,10 +13,10 @@ from chalicelib.audit_log.search import (
 )
 from chalicelib.core import clock, cursors
 from chalicelib.core.audit import OUTCOMES
-from chalicelib.core.cursors import FIRST, BadCursor
+from chalicelib.core.cursors import FIRST
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import integer
-from chalicelib.core.query import Query
+from chalicelib.core.query import Query, position, time_ms
 from chalicelib.core.scope import Scope
 
 DEFAULT_PER_PAGE: Final = 100
@@ -26,7 +25,6 @@ DEFAULT_DAYS: Final = 30
 _DAY_MS: Final = 86_400_000
 
 _PURPOSE: Final = "audit log"
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _LAST_MS: Final = 253_402_300_799_999
 """The end of the year 9999."""
 
@@ -48,7 +46,7 @@ def read_search(query: Query, scope: Scope) -> AuditSearch:
     about = [filters.actor, filters.resource, filters.resource_id, filters.outcome]
     binding: list[object] = [scope.account_id, scope.part, *about, *texts]
     cursor = query.get("cursor", FIRST)
-    low, high = _span(query) if cursor == FIRST else _position(cursor, binding)
+    low, high = _span(query) if cursor == FIRST else position(cursor, _PURPOSE, binding)
     return AuditSearch(filters, low, high, per_page, binding)
 
 
@@ -61,33 +59,10 @@ def next_cursor(search: AuditSearch, page: AuditPage) -> str:
 
 def _span(query: Query) -> tuple[str, str]:
     now = clock.now_ms()
-    to_ms = _time_ms(query, "to", now)
+    to_ms = time_ms(query, "to", now)
     # No line is of the future: its months would be empty pages
     last_ms = min(to_ms, now + _DAY_MS)
-    from_ms = _time_ms(query, "from", last_ms - DEFAULT_DAYS * _DAY_MS)
+    from_ms = time_ms(query, "from", last_ms - DEFAULT_DAYS * _DAY_MS)
     if from_ms > to_ms:
         raise invalid_params("from must be before to", param="from")
     return from_time(min(from_ms, _LAST_MS)), to_time(min(max(from_ms, last_ms), _LAST_MS))
-
-
-def _position(cursor: str, binding: list[object]) -> tuple[str, str]:
-    try:
-        low, high = cursors.decode(cursor, _PURPOSE, binding)
-    except BadCursor as fault:
-        raise invalid_params(str(fault), param="cursor") from None
-    return low, high
-
-
-def _time_ms(query: Query, name: str, default: int) -> int:
-    """Read an ISO 8601 date; without an offset it is in UTC."""
-    text = query.get(name)
-    if not text:
-        return default
-    try:
-        # A "+" that was not percent-encoded arrives as a blank
-        moment = datetime.fromisoformat(text.replace(" ", "+"))
-    except ValueError:
-        example = f"{name} must be a date such as 2026-01-31T09:05:00Z"
-        raise invalid_params(example, param=name) from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(milliseconds=1)

@@ -1,16 +1,23 @@
-"""Hold the query parameters of a request, and refuse a repeated one that takes a single value."""
+"""Hold the query parameters of a request, and read those that several lists have.
+
+A repeated parameter that takes a single value is refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
+from chalicelib.core import cursors
+from chalicelib.core.cursors import BadCursor
 from chalicelib.core.errors import invalid_params
 
 Query = Mapping[str, str]
 """Query parameters, decoded. A plain mapping is a query in which none is repeated."""
 
 _LONGEST_NAME: Final = 100
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
 class QueryParameters(Query):
@@ -70,6 +77,29 @@ def delimited_list(query: Query, name: str) -> list[str]:
 def with_cursor(query: Query, cursor: str) -> list[tuple[str, str]]:
     """Return the names and values of a query with another cursor, for the link to a page."""
     return [*((name, text) for name, text in query.items() if name != "cursor"), ("cursor", cursor)]
+
+
+def time_ms(query: Query, name: str, default: int) -> int:
+    """Read an ISO 8601 date in milliseconds; without an offset it is in UTC. Raises 400."""
+    text = query.get(name)
+    if not text:
+        return default
+    try:
+        # A "+" that was not percent-encoded arrives as a blank
+        moment = datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError:
+        example = f"{name} must be a date such as 2026-01-31T09:05:00Z"
+        raise invalid_params(example, param=name) from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(milliseconds=1)
+
+
+def position(cursor: str, purpose: str, binding: Any) -> list[Any]:
+    """Return the position in a cursor (``core.cursors``); raises 400."""
+    try:
+        return cursors.decode(cursor, purpose, binding)
+    except BadCursor as fault:
+        raise invalid_params(str(fault), param="cursor") from None
 
 
 def _list(query: Query, name: str, delimiter: str) -> list[str]:

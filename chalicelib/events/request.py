@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from chalicelib.core import clock
 from chalicelib.core.cursors import FIRST
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import integer
-from chalicelib.core.query import Query
+from chalicelib.core.query import Query, time_ms
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
 from chalicelib.events.positions import EventWindow
@@ -19,7 +18,6 @@ DEFAULT_PER_PAGE: Final = 1000
 MOST_PER_PAGE: Final = 10_000
 
 _DAY_MS = 86_400_000
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _BOUNDS = ("from", "to")
 
 
@@ -61,21 +59,9 @@ def read(path: str, query: Query, binding: Any) -> PageRequest:
 def _window(query: Query) -> tuple[int, int]:
     """Return the bounds, by default from a day ago to ``EVENTS_LAG`` ago."""
     now = clock.now_ms()
-    start = _read_time(query, "from", now - _DAY_MS)
+    start = time_ms(query, "from", now - _DAY_MS)
     # A window that begins within the lag ends where it begins: none of its events is shown yet
-    end = _read_time(query, "to", max(start, now - int(settings().events_lag * 1000)))
+    end = time_ms(query, "to", max(start, now - int(settings().events_lag * 1000)))
     if start > end:
         raise invalid_params("from must be before to; without it, from is 24 hours ago")
     return start, end
-
-
-def _read_time(query: Query, name: str, default: int) -> int:
-    text = query.get(name)
-    if not text:
-        return default
-    try:
-        moment = datetime.fromisoformat(text.replace(" ", "+"))
-    except ValueError:
-        raise invalid_params(f"{name} must be a date such as 2026-01-31T09:05:00Z") from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(milliseconds=1)

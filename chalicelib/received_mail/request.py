@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chalicelib.core import clock, cursors, domain_names
 from chalicelib.core.addresses import spelling
-from chalicelib.core.cursors import FIRST, BadCursor
+from chalicelib.core.cursors import FIRST
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import integer
-from chalicelib.core.query import Query
+from chalicelib.core.query import Query, position, time_ms
 from chalicelib.core.scope import Scope
 from chalicelib.received_mail.model import MessageSummary
 from chalicelib.received_mail.store import position_after, position_at
@@ -22,7 +21,6 @@ MOST_PER_PAGE: Final = 1000
 ACTIONS: Final = ("webhook", "forward", "store")
 
 _PURPOSE: Final = "inbound messages"
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _LAST_MS: Final = 253_402_300_799_999
 """The end of the year 9999."""
 
@@ -81,7 +79,7 @@ def read_search(query: Query, scope: Scope) -> MessageSearch:
     names = ("domain", "recipient", "sender", "subject", "action", "from", "to")
     binding: list[object] = [scope.account_id, scope.part, *(query.get(name, "") for name in names)]
     cursor = query.get("cursor", FIRST)
-    low, high = _span(query) if cursor == FIRST else _position(cursor, binding)
+    low, high = _span(query) if cursor == FIRST else position(cursor, _PURPOSE, binding)
     return MessageSearch(filters, low, high, per_page, binding)
 
 
@@ -95,31 +93,8 @@ def _senders(message: MessageSummary) -> tuple[str, str]:
 
 
 def _span(query: Query) -> tuple[str, str]:
-    to_ms = _time_ms(query, "to", clock.now_ms())
-    from_ms = _time_ms(query, "from", 0)
+    to_ms = time_ms(query, "to", clock.now_ms())
+    from_ms = time_ms(query, "from", 0)
     if from_ms > to_ms:
         raise invalid_params("from must be before to", param="from")
     return position_at(min(from_ms, _LAST_MS)), position_after(min(max(to_ms, 0), _LAST_MS))
-
-
-def _position(cursor: str, binding: list[object]) -> tuple[str, str]:
-    try:
-        low, high = cursors.decode(cursor, _PURPOSE, binding)
-    except BadCursor as fault:
-        raise invalid_params(str(fault), param="cursor") from None
-    return low, high
-
-
-def _time_ms(query: Query, name: str, default: int) -> int:
-    """Read an ISO 8601 date; without an offset it is in UTC."""
-    text = query.get(name)
-    if not text:
-        return default
-    try:
-        # A "+" that was not percent-encoded arrives as a blank
-        moment = datetime.fromisoformat(text.replace(" ", "+"))
-    except ValueError:
-        example = f"{name} must be a date such as 2026-01-31T09:05:00Z"
-        raise invalid_params(example, param=name) from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(milliseconds=1)

@@ -17,11 +17,8 @@ from chalicelib.relay_webhooks import store
 from chalicelib.relay_webhooks.model import RelayWebhook
 from chalicelib.relay_webhooks.request import Draft, read_changes, read_new
 from chalicelib.webhooks import signatures
-from chalicelib.webhooks.credentials import Credentials, open_sealed, seal
+from chalicelib.webhooks.credentials import Credentials, open_sealed, resealed, seal
 from chalicelib.webhooks.store import circuit_breakers
-
-#: How long the circuit breaker of a deleted relay webhook is stored: its queued messages use it
-_BREAKER_KEPT_MS = 3 * 86_400_000
 
 
 def create(scope: Scope, body: Any) -> RelayWebhook:
@@ -61,7 +58,8 @@ def update(scope: Scope, before: RelayWebhook, body: Any) -> RelayWebhook:
     def edit(webhook: RelayWebhook) -> RelayWebhook:
         credentials = open_sealed(webhook.sealed, webhook.id)
         draft = read_changes(body, Draft(webhook, credentials))
-        return _with_credentials(draft.webhook, credentials, draft.credentials)
+        sealed = resealed(webhook.sealed, webhook.id, lambda _: draft.credentials)
+        return replace(draft.webhook, sealed=sealed)
 
     after = _present(store.change(scope, before.id, edit, _move))
     _forget_domains(before.domain, after.domain)
@@ -72,18 +70,13 @@ def delete(scope: Scope, webhook: RelayWebhook) -> None:
     """Delete a relay webhook; its queued messages are still posted."""
     _present(store.delete(scope, webhook.id, _release))
     _forget_domains(webhook.domain)
-    circuit_breakers.expire(webhook.id, clock.now_ms() + _BREAKER_KEPT_MS)
+    circuit_breakers.expire(webhook.id, clock.now_ms())
 
 
 def draw_secret(scope: Scope, webhook: RelayWebhook) -> str:
     """Sign what is posted with a new secret from now on, and return it."""
     secret, now_ms = signatures.draw_secret(), clock.now_ms()
-
-    def rotate(credentials: Credentials) -> Credentials:
-        signing = signatures.rotated(credentials.signing, secret, now_ms)
-        return replace(credentials, signing=signing)
-
-    _change_credentials(scope, webhook, rotate)
+    _change_credentials(scope, webhook, lambda each: signatures.rotated(each, secret, now_ms))
     return secret
 
 
@@ -161,16 +154,6 @@ def _change_credentials(
     scope: Scope, webhook: RelayWebhook, edit: Callable[[Credentials], Credentials]
 ) -> None:
     def apply(before: RelayWebhook) -> RelayWebhook:
-        credentials = open_sealed(before.sealed, before.id)
-        return _with_credentials(before, credentials, edit(credentials))
+        return replace(before, sealed=resealed(before.sealed, before.id, edit))
 
     _present(store.change(scope, webhook.id, apply))
-
-
-def _with_credentials(
-    webhook: RelayWebhook, before: Credentials, after: Credentials
-) -> RelayWebhook:
-    """Return the webhook with its credentials changed; sealing again would make it differ."""
-    if after == before:
-        return webhook
-    return replace(webhook, sealed=seal(after, webhook.id))

@@ -7,7 +7,7 @@ who may change the webhook.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -48,6 +48,16 @@ def open_sealed(sealed: bytes, webhook_id: str) -> Credentials:
     fields = json.loads(sealing.open_sealed(sealed, context_of(webhook_id)))
     signing = tuple(SigningSecret(**secret) for secret in fields.pop("signing"))
     return Credentials(**fields, signing=signing)
+
+
+def resealed(sealed: bytes, webhook_id: str, edit: Callable[[Credentials], Credentials]) -> bytes:
+    """Return sealed credentials as ``edit`` changes them.
+
+    Without a change they stay as they are: sealing again would make them differ.
+    """
+    before = open_sealed(sealed, webhook_id)
+    after = edit(before)
+    return sealed if after == before else seal(after, webhook_id)
 
 
 def context_of(webhook_id: str) -> str:

@@ -12,14 +12,11 @@ from chalicelib.core.errors import NotFound
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.webhooks import payload, signatures, target_check
-from chalicelib.webhooks.credentials import Credentials, open_sealed, seal
+from chalicelib.webhooks.credentials import Credentials, open_sealed, resealed, seal
 from chalicelib.webhooks.model import ALL, Webhook
 from chalicelib.webhooks.request import Draft, read_changes, read_new
 from chalicelib.webhooks.store import circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
-
-#: How long the circuit breaker of a deleted webhook is stored: its queued batches still use it
-_BREAKER_KEPT_MS = 3 * 86_400_000
 
 
 def create(scope: Scope, source: int, body: Any) -> Webhook:
@@ -55,7 +52,8 @@ def update(scope: Scope, before: Webhook, body: Any) -> Webhook:
     def edit(webhook: Webhook) -> Webhook:
         credentials = open_sealed(webhook.sealed, webhook.id)
         draft = read_changes(body, Draft(webhook, credentials), _may_be_source)
-        return _with_credentials(draft.webhook, credentials, draft.credentials)
+        sealed = resealed(webhook.sealed, webhook.id, lambda _: draft.credentials)
+        return replace(draft.webhook, sealed=sealed)
 
     after = edit(before)
     with target_check.time_limit():
@@ -69,18 +67,13 @@ def update(scope: Scope, before: Webhook, body: Any) -> Webhook:
 def delete(scope: Scope, webhook: Webhook) -> None:
     """Delete a webhook; its queued batches are still posted."""
     webhook_store.delete(scope, webhook.id)
-    circuit_breakers.expire(webhook.id, clock.now_ms() + _BREAKER_KEPT_MS)
+    circuit_breakers.expire(webhook.id, clock.now_ms())
 
 
 def draw_secret(scope: Scope, webhook: Webhook) -> str:
     """Sign a webhook's batches with a new secret from now on, and return it."""
     secret, now_ms = signatures.draw_secret(), clock.now_ms()
-
-    def rotate(credentials: Credentials) -> Credentials:
-        signing = signatures.rotated(credentials.signing, secret, now_ms)
-        return replace(credentials, signing=signing)
-
-    _change_credentials(scope, webhook, rotate)
+    _change_credentials(scope, webhook, lambda each: signatures.rotated(each, secret, now_ms))
     return secret
 
 
@@ -111,17 +104,9 @@ def _change_credentials(
     scope: Scope, webhook: Webhook, edit: Callable[[Credentials], Credentials]
 ) -> None:
     def apply(before: Webhook) -> Webhook:
-        credentials = open_sealed(before.sealed, before.id)
-        return _with_credentials(before, credentials, edit(credentials))
+        return replace(before, sealed=resealed(before.sealed, before.id, edit))
 
     _change(scope, webhook, apply)
-
-
-def _with_credentials(webhook: Webhook, before: Credentials, after: Credentials) -> Webhook:
-    """Return the webhook with its credentials changed; sealing again would make it differ."""
-    if after == before:
-        return webhook
-    return replace(webhook, sealed=seal(after, webhook.id))
 
 
 def _change(scope: Scope, webhook: Webhook, edit: Callable[[Webhook], Webhook]) -> Webhook:

@@ -11,11 +11,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from chalicelib.core.settings import settings
 from chalicelib.core.spool import Body, body_pieces
-from chalicelib.webhooks.credentials import SigningSecret
+from chalicelib.webhooks.credentials import Credentials, SigningSecret
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
@@ -31,11 +32,12 @@ def draw_secret() -> str:
     return _PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
-def rotated(signing: Iterable[SigningSecret], new: str, now_ms: int) -> tuple[SigningSecret, ...]:
-    """Return the secrets in use once ``new`` replaces the current one, the newest ``MOST``."""
+def rotated(credentials: Credentials, new: str, now_ms: int) -> Credentials:
+    """Return credentials in which ``new`` replaces the current secret; the newest ``MOST`` stay."""
     until = now_ms + int(settings().webhook_secret_overlap * 1000)
-    former = [SigningSecret(s.secret, s.until_ms or until) for s in _in_use(signing, now_ms)]
-    return (SigningSecret(new), *former)[:MOST]
+    in_use = _in_use(credentials.signing, now_ms)
+    former = [SigningSecret(each.secret, each.until_ms or until) for each in in_use]
+    return replace(credentials, signing=(SigningSecret(new), *former)[:MOST])
 
 
 def headers(

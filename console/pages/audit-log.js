@@ -1,5 +1,5 @@
 // The audit log: who changed what, and who signed in, newest first, with filters in the address.
-import { html, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useState } from "../vendor/preact.js";
 import { get } from "../core/api.js";
 import {
   AUDIT_LOG,
@@ -12,6 +12,7 @@ import {
 } from "../core/audit.js";
 import { plural } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
+import { LOADING, readPage, useFirstPage } from "../core/paging.js";
 import { useMore, useResource } from "../core/resource.js";
 import { go, href, route } from "../core/router.js";
 import { may, shownSubaccount } from "../core/service.js";
@@ -26,7 +27,6 @@ import { SaveButton } from "./audit-log-save.js";
 
 const PAGE = 100;
 const MOST = 20000;
-const AT_ONCE = 8;
 const BESIDE_DETAILS = [{ label: "What", width: "minmax(0, 1fr)" }];
 const COLUMNS = [
   { label: "What", width: "minmax(200px, 4fr)" },
@@ -35,14 +35,14 @@ const COLUMNS = [
   { label: "Time", width: "110px", class: "wide right" },
 ];
 
-/** @type {Api.ListState<any>} */
-const LOADING = { rows: [], next: null, loading: true, error: null };
+const firstQuery = () => ({ ...searchOf(route.value.query), per_page: PAGE });
 
 export default function AuditLog() {
   const { path, query } = route.value;
   const selected = path[1];
   const [state, setState] = useState(LOADING);
-  const load = useFirstPage(JSON.stringify([searchKeys(query), shownSubaccount()]), setState);
+  const identity = JSON.stringify([searchKeys(query), shownSubaccount()]);
+  const load = useFirstPage(identity, AUDIT_LOG, firstQuery, setState);
   const more = useMore(state, setState, (next) => readPage(next), MOST);
   const people = usePeople();
   const close = () => go(["audit-log"], query);
@@ -94,38 +94,6 @@ const searchKeys = ({ days, from, to, actor, resource, resource_id: id, outcome 
   id,
   outcome,
 ];
-
-/**
- * One page of lines: `{rows, next}`. Where few lines match, the API may answer with none and lead
- * on, so a few of its pages are read until there is a line.
- * @returns {Promise<{rows: any[], next: string | null}>}
- */
-async function readPage(path, query) {
-  let page = await get(path, query);
-  for (let read = 1; !page.results.length && page.links.next && read < AT_ONCE; read += 1)
-    page = await get(page.links.next);
-  return { rows: page.results, next: page.links.next ?? null };
-}
-
-/** Load the first page for the present filters. */
-function useFirstPage(identity, setState) {
-  const newest = useRef(null);
-  const load = useCallback(async () => {
-    // An answer to earlier filters may come after that to the present ones
-    const asked = (newest.current = {});
-    setState((former) => ({ ...former, loading: true, error: null }));
-    try {
-      const page = await readPage(AUDIT_LOG, { ...searchOf(route.value.query), per_page: PAGE });
-      if (asked === newest.current) setState({ ...page, loading: false, error: null });
-    } catch (error) {
-      if (asked === newest.current) setState({ ...LOADING, loading: false, error });
-    }
-  }, []);
-  useEffect(() => {
-    load();
-  }, [identity]);
-  return load;
-}
 
 /** The names of the account's users by their ids, as far as the viewer may see them. */
 function usePeople() {

@@ -5,11 +5,11 @@ import { save } from "../core/files.js";
 import { bytes } from "../core/format.js";
 import { fileAddress } from "../core/received.js";
 import { useResource } from "../core/resource.js";
-import { Badge, Button, copy, Icon } from "../parts/controls.js";
+import { Badge, Button, Icon } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
 import { Loaded, Notice } from "../parts/feedback.js";
+import { SourceText } from "../parts/source.js";
 
-const MOST = 400000;
 /** The API leads to larger ones elsewhere, where the console may not follow. */
 const LARGEST = 3000000;
 
@@ -83,30 +83,10 @@ function Shown({ path, id }) {
   return html`
     <div class="stack small">
       <${Loaded} resource=${resource}>
-        ${(text) => html`
-          <div class="row wraps">
-            <${Button}
-              kind="small"
-              icon="download"
-              onClick=${() => save(`${id}.eml`, text, "message/rfc822")}
-            >
-              Save as .eml
-            <//>
-            <${Button} kind="small" icon="copy" onClick=${() => copy(text)}>Copy<//>
-            <${CurlButton} path="${path}/raw" kind="small" />
-          </div>
-          <pre class="mail-text mono" tabindex="0" aria-label="Source of the message">
-            ${text.slice(0, MOST)}
-          </pre>
-          ${
-            text.length > MOST &&
-            html`
-              <p class="soft">
-                The first ${bytes(MOST)} of ${bytes(text.length)}. The file has all of it.
-              </p>
-            `
-          }
-        `}
+        ${(text) => {
+          const file = { onClick: () => save(`${id}.eml`, text, "message/rfc822") };
+          return html`<${SourceText} text=${text} path="${path}/raw" file=${file} />`;
+        }}
       <//>
     </div>
   `;

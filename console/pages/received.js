@@ -1,8 +1,8 @@
 // Received mail: messages to inbound domains, newest first, with filters in the address.
-import { html, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
-import { get } from "../core/api.js";
+import { html, useState } from "../vendor/preact.js";
 import { plural } from "../core/format.js";
 import { useKeys } from "../core/keys.js";
+import { LOADING, readPage, useFirstPage } from "../core/paging.js";
 import { FILTERS, OUTCOMES, RECEIVED, searchOf } from "../core/received.js";
 import { useInterval, useMore } from "../core/resource.js";
 import { go, href, route } from "../core/router.js";
@@ -17,7 +17,6 @@ import { ReceivedMessage } from "./received-message.js";
 
 const PAGE = 100;
 const MOST = 20000;
-const AT_ONCE = 8;
 const SECONDS = 10;
 const BESIDE_MESSAGE = [{ label: "Message", width: "minmax(0, 1fr)" }];
 const COLUMNS = [
@@ -28,15 +27,14 @@ const COLUMNS = [
   { label: "Received", width: "110px", class: "wide right" },
 ];
 
-/** @type {Api.ListState<any>} */
-const LOADING = { rows: [], next: null, loading: true, error: null };
+const firstQuery = () => ({ ...searchOf(route.value.query), per_page: PAGE });
 
 export default function Received() {
   const { path, query } = route.value;
   const selected = path[1];
   const [state, setState] = useState(LOADING);
   const identity = JSON.stringify([FILTERS.map((each) => query[each]), shownSubaccount()]);
-  const load = useFirstPage(identity, setState);
+  const load = useFirstPage(identity, RECEIVED, firstQuery, setState);
   const more = useMore(state, setState, (next) => readPage(next), MOST);
   const close = () => go(["received"], query);
   // What has come in meanwhile is shown, unless somebody reads further down
@@ -86,38 +84,6 @@ export default function Received() {
       </div>
     </div>
   `;
-}
-
-/**
- * One page of messages: `{rows, next}`. Where few match, the API may answer with none and lead on,
- * so a few of its pages are read until there is one.
- * @returns {Promise<{rows: any[], next: string | null}>}
- */
-async function readPage(path, query) {
-  let page = await get(path, query);
-  for (let read = 1; !page.results.length && page.links?.next && read < AT_ONCE; read += 1)
-    page = await get(page.links.next);
-  return { rows: page.results, next: page.links?.next ?? null };
-}
-
-/** Load the first page for the present filters. */
-function useFirstPage(identity, setState) {
-  const newest = useRef(null);
-  const load = useCallback(async () => {
-    // An answer to earlier filters may come after that to the present ones
-    const asked = (newest.current = {});
-    setState((former) => ({ ...former, loading: true, error: null }));
-    try {
-      const page = await readPage(RECEIVED, { ...searchOf(route.value.query), per_page: PAGE });
-      if (asked === newest.current) setState({ ...page, loading: false, error: null });
-    } catch (error) {
-      if (asked === newest.current) setState({ ...LOADING, loading: false, error });
-    }
-  }, []);
-  useEffect(() => {
-    load();
-  }, [identity]);
-  return load;
 }
 
 function Messages({ state, load, more, query, selected }) {

@@ -12,7 +12,7 @@ from urllib3 import HTTPHeaderDict
 
 from postfinch.http_api import Api
 from postfinch.json_types import Json
-from postfinch.testing.event_types import require_type
+from postfinch.testing.traced import Traced
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
 _PATH = "/local/mailbox"
@@ -38,7 +38,7 @@ class Attachment:
     content: bytes
 
 
-class Message:
+class Message(Traced):
     """One message that arrived."""
 
     def __init__(self, api: Api, entry: Mapping[str, Any]) -> None:
@@ -106,20 +106,6 @@ class Message:
             return []
         events: list[Json] = self._api.get("/events/message", messages=message_id, per_page=1000)
         return sorted(events, key=lambda event: event["timestamp"])
-
-    def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Json:
-        """Wait until the message has an event of this type, such as ``click``; return it."""
-
-        require_type(self._api, type)
-
-        def look() -> Json | None:
-            return next((event for event in self.events if event["type"] == type), None)
-
-        def instead() -> str:
-            others = ", ".join(event["type"] for event in self.events) or "no events"
-            return f"no event {type!r} of {self!r} within {timeout} s, but {others}"
-
-        return wait_for(look, timeout, instead)
 
     def open(self) -> None:
         """Open the message, as a reader does who loads its images."""

@@ -12,8 +12,8 @@ from postfinch import composing, receiving
 from postfinch.http_api import Api, ApiError
 from postfinch.json_types import Json
 from postfinch.receiving import NotReceived
-from postfinch.testing.event_types import require_type
 from postfinch.testing.mailbox import Attachment, Message
+from postfinch.testing.traced import Traced
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NOT_FOUND = 404
 _NO_SUCH_RECIPIENT = 550
 
 
-class ReceivedMessage:
+class ReceivedMessage(Traced):
     """A message that came in, as one recipient got it.
 
     ``post`` is the POST to the relay webhook of this test, if its domain has one; ``payload`` and
@@ -72,19 +72,6 @@ class ReceivedMessage:
         events = self._api.get("/events/message", recipients=self.to, per_page=1000)
         events = [event for event in events if event.get("relay_id") == self.id]
         return sorted(events, key=lambda event: event["timestamp"])
-
-    def wait_for_event(self, type: str, *, timeout: float = TIMEOUT) -> Json:
-        """Wait until the message has an event of this type, such as ``relay_delivery``."""
-        require_type(self._api, type)
-
-        def look() -> Json | None:
-            return next((event for event in self.events if event["type"] == type), None)
-
-        def instead() -> str:
-            others = ", ".join(event["type"] for event in self.events) or "no events"
-            return f"no event {type!r} of {self!r} within {timeout} s, but {others}"
-
-        return wait_for(look, timeout, instead)
 
     def _posted(self) -> Post:
         if self.post is None:

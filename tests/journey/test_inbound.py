@@ -58,7 +58,7 @@ def test_a_late_bounce_is_recorded_and_suppresses_the_recipient(service: Service
     service.send(recipient)
     event = event_of(service, recipient, "out_of_band")
     types = ["injection", "delivery", "out_of_band"]
-    eventually(lambda: service.event_types(recipient) == types)
+    assert eventually(lambda: service.event_types(recipient) == types)
     delivery = event_of(service, recipient, "delivery")
     for name in ("message_id", "transmission_id", "rcpt_to", "subject", "msg_from", "ip_pool"):
         assert event[name] == delivery[name]

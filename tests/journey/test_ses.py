@@ -71,5 +71,5 @@ def test_what_ses_tells_becomes_the_events_of_the_messages(own_service: Service)
             queue.put(body)
         eventually(lambda: own_service.queued() == 0)
         types = ["injection", "bounce"]
-        eventually(lambda: own_service.event_types("bounce@inbox.test") == types)
+        assert eventually(lambda: own_service.event_types("bounce@inbox.test") == types)
         assert own_service.dead_letters() == 0

@@ -33,6 +33,9 @@ class CircuitBreakerItem(Keyed):
 
 _table: Table[CircuitBreakerItem] = Table("webhooks")
 
+#: The queued batches of a deleted webhook still use its breaker
+_KEPT_MS = 3 * 86_400_000
+
 #: The stored attribute of each field
 _ATTRIBUTES = {
     "success_ms": "success_ms",
@@ -95,9 +98,10 @@ def claim_half_open(webhook_id: str, breaker: CircuitBreaker, until_ms: int) -> 
     return True
 
 
-def expire(webhook_id: str, at_ms: int) -> None:
-    """Let the table remove the breaker of a deleted webhook at a time."""
-    _table.update(*key_of(webhook_id), "SET #expires = :at", values={"at": at_ms // 1000})
+def expire(webhook_id: str, deleted_ms: int) -> None:
+    """Let the table remove the breaker of a webhook some days after it was deleted."""
+    expires = (deleted_ms + _KEPT_MS) // 1000
+    _table.update(*key_of(webhook_id), "SET #expires = :at", values={"at": expires})
 
 
 def _record_answer(webhook_id: str, breaker: CircuitBreaker, now_ms: int, field: str) -> None:

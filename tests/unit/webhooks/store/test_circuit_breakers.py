@@ -58,4 +58,4 @@ def test_the_breaker_of_a_deleted_webhook_expires() -> None:
     circuit_breakers.expire("w", NOW)
     item = Table("webhooks").get(*circuit_breakers.key_of("w"))
     assert item is not None
-    assert item["expires"] == NOW // 1000
+    assert item["expires"] == NOW // 1000 + 3 * 86_400
