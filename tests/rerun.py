@@ -1,8 +1,9 @@
-"""Run the tests that failed in the last run once more, one by one (``.ci/run``).
+"""Run the files whose tests failed in the last run once more, one by one (``.ci/run``).
 
 On a busy machine one of many thousand tests may fail by chance. A test that passes now is unstable:
-its name is written to standard output. The exit status is 1 if a test fails again, if more than
-three failed, or if the last run did not come to its end.
+its name is written to standard output. Its whole file is run, since tests may build on those before
+them. The exit status is 1 if a test fails again, if more than three failed, or if the last run did
+not come to its end.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def main() -> int:
     if len(names) > MOST_UNSTABLE:
         print(f"{len(names)} tests failed: too many to be unstable", file=sys.stderr)
         return 1
-    options = ["--last-failed", "--last-failed-no-failures", "none"]
-    command = [sys.executable, "-m", "pytest", *options]
+    files = sorted({name.partition("::")[0] for name in names})
+    command = [sys.executable, "-m", "pytest", *files]
     if subprocess.run(command, stdout=sys.stderr).returncode:
         return 1
     print("\n".join(names))

@@ -219,6 +219,16 @@ class Deployment:
         )
         return int(response["Attributes"]["ApproximateNumberOfMessages"])
 
+    def queued(self) -> int:
+        """Return the number of messages in all queues of the stage, also those not visible."""
+        client = self.cloud.client("sqs")
+        urls = client.list_queues(QueueNamePrefix=f"postfinch-{self.stage}-")["QueueUrls"]
+        names: Any = [
+            f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")
+        ]
+        counts = (client.get_queue_attributes(QueueUrl=url, AttributeNames=names) for url in urls)
+        return sum(int(number) for each in counts for number in each["Attributes"].values())
+
     def invoke(self, function: str) -> Json:
         """Call a function by its logical id, as a schedule does."""
         client = self.cloud.client("lambda")

@@ -102,7 +102,7 @@ def test_a_message_is_posted_with_all_its_fields_and_its_events_are_found(
 def test_an_answer_is_in_the_timeline_of_the_message_that_it_answers(
     inbound: Service, target: Target
 ) -> None:
-    recipient = "asked@inbox.test"
+    recipient = "customer@inbox.test"
     body = {
         "content": {
             "from": "Shop <me@example.test>",
