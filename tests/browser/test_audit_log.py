@@ -158,6 +158,7 @@ def read_the_change(console: Console) -> None:
     page.get_by_role("link", name="Open template").click()
     expect(page.get_by_role("heading", name="Audited again")).to_be_visible()
     page.go_back()
+    expect(fields.get_by_text("To: Audited again")).to_be_visible()
     page.keyboard.press("Escape")
     expect(fields).to_have_count(0)
 
