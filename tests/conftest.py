@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -62,6 +63,19 @@ class Scheduling(LoadFileScheduling):
 @pytest.hookimpl(optionalhook=True)  # also without pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
+
+
+# The collector of garbage would go through all that is collected, again and again
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what comes from now on only: the tests stay until the end.
+
+    With those of all files, a collection takes a second, and some tests ask for one.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
