@@ -19,7 +19,9 @@ _SETTINGS = {
     "smtp.ini": "listen=127.0.0.1:{port}\nnodes=0\ndaemonize=false\n",
     "me": "haraka.inbox.test\n",
     "plugins": "tls\nstore\n",
-    "tls.ini": "key={certificate}\ncert={certificate}\nno_starttls_ports[]=0\n",
+    "tls.ini": (
+        "key={certificate}\ncert={certificate}\ndhparam=dhparams.pem\nno_starttls_ports[]=0\n"
+    ),
     "log.ini": "[main]\nlevel=notice\n",
 }
 
@@ -36,6 +38,9 @@ def run_haraka(folder: Path, certificates: Path) -> Iterator[Server]:
     shutil.copytree(packages / "plugins", folder / "plugins")
     limits = folder / "config" / "connection.ini"
     limits.write_text(limits.read_text().replace("bytes=26214400", "bytes=200000"))
+    # Else it searches for primes of its own, which may take a minute of a processor
+    group = ("genpkey", "-genparam", "-algorithm", "DH", "-pkeyopt", "group:ffdhe2048")
+    subprocess.run(["openssl", *group, "-out", folder / "config" / "dhparams.pem"], check=True)
     (folder / "package.json").write_text("{}")
     (folder / "node_modules").symlink_to(packages / "node_modules")
     mailbox = folder / "mail"
