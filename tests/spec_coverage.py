@@ -21,7 +21,8 @@ def statements() -> dict[str, str]:
 def citations() -> Iterator[tuple[str, str]]:
     """Yield the id in each ``pytest.mark.spec("...")`` of the tests, with its file and line."""
     for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if "mark.spec" in source else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.spec":
                 place = f"{path.relative_to(TESTS.parent)}:{node.lineno}"
                 for argument in node.args:

@@ -65,8 +65,13 @@ def is_module(name: str) -> bool:
     return path.with_suffix(".py").exists() or path.is_dir()
 
 
-def imports() -> Iterator[Import]:
-    """Yield every import of one of our modules, those inside functions as well."""
+@cache
+def imports() -> list[Import]:
+    """Return every import of one of our modules, those inside functions as well."""
+    return list(_imports())
+
+
+def _imports() -> Iterator[Import]:
     for path in sources("chalicelib", "relay", "outbound", "infrastructure"):
         importer = name_of(path)
         for node in ast.walk(parsed(path)):
@@ -357,7 +362,7 @@ def aliases(module: ast.Module) -> Iterator[str]:
 
 
 def is_json_type(node: ast.expr) -> bool:
-    return (
+    return isinstance(node, ast.Subscript | ast.Constant) and (
         re.fullmatch(
             r"""["']?(typing\.|t\.)?([dD]ict|Mapping)\[str, (typing\.|t\.)?Any\]["']?""",
             ast.unparse(node),

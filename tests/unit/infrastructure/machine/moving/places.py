@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
-
+from chalicelib.core import aws
 from chalicelib.core.dynamo.codec import decode_item, encode_item
 from chalicelib.core.sealing import Sealer, key_of
 from infrastructure.machine.moving import service
@@ -68,9 +67,9 @@ class FakePlace(Place):
         self.name = self.stage = name
         self.bucket = f"bucket-{name}"
         self.is_idle = is_idle
-        session: Any = boto3.session.Session()
+        # Those of the service itself, which moto answers faster
         self.dynamodb, self.s3, self.sqs = (
-            _Client(session.client(each), requests) for each in ("dynamodb", "s3", "sqs")
+            _Client(aws.make_client(each), requests) for each in ("dynamodb", "s3", "sqs")
         )
         self._secret = SECRETS[name]
 
