@@ -28,6 +28,9 @@ from tests.rerun import STATUS_KEY
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# The collector of garbage would go through all tests, again and again, while they are collected
+gc.disable()
+
 pytest_plugins = ("postfinch.pytest_plugin",)
 
 # Other load may slow a machine down, so examples have no deadline. In CI the examples are the same
@@ -63,10 +66,6 @@ class Scheduling(LoadFileScheduling):
 @pytest.hookimpl(optionalhook=True)  # also without pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
-
-
-# The collector of garbage would go through all that is collected, again and again
-gc.disable()
 
 
 def pytest_collection_finish() -> None:

@@ -75,7 +75,6 @@ PARSERS: dict[str, Parser] = {
     "PutItem": _parser(Attributes=_item),
     "Query": _parser(Items=_items, LastEvaluatedKey=_item),
     "ReceiveMessage": _parser(Messages=_messages),
-    "Scan": _parser(Items=_items, LastEvaluatedKey=_item),
     "SendMessage": _parser(),
     "SendMessageBatch": _parser(),
     "TransactWriteItems": _parser(),
