@@ -45,14 +45,15 @@ def is_mailbox(address: str) -> bool:
     )
 
 
-def parse_mail(argument: str, *, notices: bool = False) -> MailCommand:
+def parse_mail(argument: str, *, utf8: bool = False, notices: bool = False) -> MailCommand:
     """Read `FROM:<path> [SIZE=n] [BODY=7BIT|8BITMIME] [SMTPUTF8] [AUTH=mailbox]`.
 
+    With `utf8` the command means SMTPUTF8 in any case.
     AUTH (RFC 4954 5) is accepted and ignored, and with `notices` so are RET and ENVID (RFC 3461 4.3
     and 4.4), if they are well formed. Raises Refusal: 501, 553 or 555.
     """
     mail_from, rest = _path(argument, "FROM:", replies.MAIL_SYNTAX)
-    size, smtp_utf8 = 0, False
+    size, smtp_utf8 = 0, utf8
     for parameter, name, value in _parameters(rest):
         if name == "SIZE":
             size = _size(value)

@@ -24,6 +24,8 @@ class RelayConfig:
     """Connections are under TLS from the first octet on (RFC 8314 3.3), without STARTTLS."""
     require_tls: bool = True
     """Offer and accept AUTH only after STARTTLS."""
+    lenient: bool = False
+    """Take any line ends (as CRLF), and addresses beyond ASCII without SMTPUTF8."""
 
     max_message: int = 20 * 1024 * 1024
     """A message, end mark and dot-stuffing not counted (RFC 1870 5)."""
@@ -35,9 +37,10 @@ class RelayConfig:
     """Octets of all messages under way in one process; 0: any number."""
     max_network_arriving: int = 0
     """Those of one network (`client_networks`)."""
-    max_text_line: int = 100_000
+    max_text_line: int | None = 100_000
     """A line of a message, CRLF counted. RFC 5321 4.5.3 asks for 1,000 at least and advises
-    against refusing more: one-line HTML and an unfolded API header exceed it."""
+    against refusing more: one-line HTML and an unfolded API header exceed it. With None, lines of
+    any length and NUL octets are taken."""
     max_command_line: int = 512
     """A command line, CRLF counted (RFC 5321 4.5.3.1.4)."""
     max_auth_line: int = 12_288

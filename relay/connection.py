@@ -46,7 +46,7 @@ class Connection(SMTP):
         )
         self.context = context
         self.config = context.config
-        self.input = InputBuffer()
+        self.input = InputBuffer(bare_ends=context.config.lenient)
         self.peer_ip = ""
         self.admitted = False
         self.tls_active = False

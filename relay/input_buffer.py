@@ -23,9 +23,13 @@ _HTTP_REQUEST = re.compile(
 
 
 class InputBuffer:
-    """Octets that the session has not read yet; it takes them as lines or as they are."""
+    """Octets that the session has not read yet; it takes them as lines or as they are.
 
-    def __init__(self) -> None:
+    With `bare_ends` a bare LF ends a line as well.
+    """
+
+    def __init__(self, *, bare_ends: bool = False) -> None:
+        self._bare_ends = bare_ends
         self._octets = bytearray()
         self._skipping = False
         self._skipped = 0
@@ -72,6 +76,10 @@ class InputBuffer:
         if end < 0 or end >= limit:
             self._skipping = True
             raise SmtpRefusal(replies.COMMAND_TOO_LONG)
+        if self._bare_ends and (end == 0 or self._octets[end - 1] != _CR):
+            line = bytes(self._octets[:end])
+            del self._octets[: end + 1]
+            return line
         if end == 0 or self._octets[end - 1] != _CR:
             # Refused at once, before its CRLF: a client that only sends LF would wait for ever.
             del self._octets[: end + 1]

@@ -27,9 +27,9 @@ _MAX_ID_DIGITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The login that a client sent; without `subaccount`, mail is sent for the key's account."""
+    """The login that a client sent."""
 
-    subaccount: int | None
+    username: str
     password: str = field(repr=False)
 
 
@@ -54,15 +54,18 @@ def login_of_plain(response: bytes) -> Login:
 
 
 def login_of(username: bytes, password: bytes) -> Login:
-    """Return the login of a username and a password; raises LoginRefused if it is not valid."""
+    """Return the login of a username and a password; raises LoginRefused if one is not UTF-8."""
     try:
-        return Login(subaccount_of(username.decode()), password.decode())
+        return Login(username.decode(), password.decode())
     except UnicodeDecodeError:
         raise LoginRefused from None
 
 
 def subaccount_of(username: str) -> int | None:
-    """Return the subaccount that a username names; raises LoginRefused for another username."""
+    """Return the subaccount that a username names, None for the account of the key.
+
+    Raises LoginRefused for another username.
+    """
     name, colon, assignment = username.partition(":")
     if name != USERNAME:
         raise LoginRefused

@@ -11,6 +11,7 @@ from __future__ import annotations
 from chalicelib.core.spool import Octets, Spool
 from relay import replies
 from relay.errors import SmtpRefusal
+from relay.line_ends import LineEnds
 from relay.replies import Reply
 
 
@@ -24,9 +25,11 @@ class MessageContent:
         *,
         trace: bytes = b"",
         most_in_memory: int | None = None,
+        line_ends: LineEnds | None = None,
     ) -> None:
         """``trace`` is put in front of the message, and is no part of what is judged.
 
+        ``line_ends`` converts what is added, where other line ends are taken.
         With ``max_line`` None, NUL octets and lines of any length pass. Without ``most_in_memory``
         nothing is spooled to a file.
         """
@@ -34,6 +37,7 @@ class MessageContent:
         self._max_line = max_line
         self._spool = Spool(max_octets + len(trace) if most_in_memory is None else most_in_memory)
         self._trace = trace
+        self._line_ends = line_ends
         self._last_cr = b""
         self._ends_line = True
         self._open_line = 0
@@ -42,6 +46,8 @@ class MessageContent:
 
     def add(self, part: bytes) -> None:
         """Add octets, wherever they are cut."""
+        if self._line_ends is not None:
+            part = self._line_ends.converted(part)
         part = self._last_cr + part
         # A CR that ends a part is judged with the octet that follows it
         self._last_cr = b"\r" if part.endswith(b"\r") else b""

@@ -7,6 +7,7 @@ line. No I/O happens here.
 
 from __future__ import annotations
 
+from relay.line_ends import LineEnds
 from relay.message_content import MessageContent
 
 _END = b"\r\n.\r\n"
@@ -14,16 +15,22 @@ _BEGINNINGS_OF_END = tuple(_END[:length] for length in (4, 3, 2, 1))
 
 
 class MessageData:
-    """The frame of one message: call `feed` until it is complete; ``content`` has the message."""
+    """The frame of one message: call `feed` until it is complete; ``content`` has the message.
 
-    def __init__(self, content: MessageContent) -> None:
+    ``line_ends`` converts what arrives, for clients whose lines end otherwise.
+    """
+
+    def __init__(self, content: MessageContent, line_ends: LineEnds | None = None) -> None:
         self.content = content
+        self._line_ends = line_ends
         # The CRLF of the DATA command opens the message: a lone dot may be its first line.
         self._possible_end = b"\r\n"
         self._has_started = False
 
     def feed(self, octets: bytes) -> bytes | None:
         """Add a chunk; return None until the message ends, then the octets that follow its end."""
+        if self._line_ends is not None:
+            octets = self._line_ends.converted(octets)
         octets = self._possible_end + octets
         end = octets.find(_END)
         if end >= 0:

@@ -14,7 +14,7 @@ from chalicelib.inbound_domains.model import InboundDomain
 from relay import replies
 from relay.backend import Acceptor, Authenticator, Identity, InboundAcceptor, SubmittedEnvelope
 from relay.errors import LoginRefused, SmtpRefusal
-from relay.login import Login
+from relay.login import Login, subaccount_of
 from relay.replies import Reply
 
 RunBlocking = Callable[..., Awaitable[Any]]
@@ -31,11 +31,14 @@ class Service(Protocol):
     def takes_logins(self) -> bool:
         """Whether clients can log in by AUTH."""
 
-    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
-        """Return whom the client sends for."""
+    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Any:
+        """Return whom the client sends for, which the other methods are given."""
+
+    def subaccount_of(self, login: Login) -> int | None:
+        """Return the subaccount whose failed logins are counted together, None if there is none."""
 
     async def check_recipient(
-        self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
+        self, run_blocking: RunBlocking, identity: Any, recipient: str
     ) -> InboundDomain | None:
         """Raise Refusal if the service takes no mail for the recipient.
 
@@ -46,7 +49,7 @@ class Service(Protocol):
         """Return the envelope of a message that begins to arrive, with what the service adds."""
 
     async def accept(
-        self, run_blocking: RunBlocking, identity: Identity | None, envelope: SubmittedEnvelope
+        self, run_blocking: RunBlocking, identity: Any, envelope: SubmittedEnvelope
     ) -> str:
         """Store the message and return its id."""
 
@@ -75,9 +78,17 @@ class Submission:
 
     async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
         """Ask the authenticator."""
+        subaccount = subaccount_of(login.username)
         return await run_blocking(
-            self.authenticator.authenticate, login.password, login.subaccount, peer_ip
+            self.authenticator.authenticate, login.password, subaccount, peer_ip
         )
+
+    def subaccount_of(self, login: Login) -> int | None:
+        """Return the one that the username names."""
+        try:
+            return subaccount_of(login.username)
+        except LoginRefused:
+            return None
 
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
@@ -123,6 +134,10 @@ class Inbound:
     async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
         """Refuse: this service has no logins."""
         raise LoginRefused
+
+    def subaccount_of(self, login: Login) -> int | None:
+        """Return none."""
+        return None
 
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str

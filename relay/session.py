@@ -106,14 +106,15 @@ class RelaySession(Transaction):
                 self.run_blocking, credentials, self.peer_ip
             )
         except LoginRefused as refusal:
-            await self._login_failed(refusal, credentials.subaccount if credentials else None)
+            await self._login_failed(refusal, credentials)
         self.context.counters.logins += 1
         self.reply(replies.LOGIN_OK)
 
-    async def _login_failed(self, refusal: LoginRefused, subaccount: int | None) -> NoReturn:
+    async def _login_failed(self, refusal: LoginRefused, credentials: Login | None) -> NoReturn:
         """Refuse a login after a wait that grows with the failures, and close after too many."""
         self.context.counters.logins_refused += 1
         self.failed_logins += 1
+        subaccount = self.context.service.subaccount_of(credentials) if credentials else None
         count = self.context.failed_logins.add(self.peer_ip, subaccount)
         await self.pause(self.config.failed_login_wait(count))
         config = self.config

@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 from chalicelib.inbound_domains.model import InboundDomain
 from relay import replies
-from relay.backend import Identity, SubmittedEnvelope
+from relay.backend import SubmittedEnvelope
 from relay.command_arguments import parse_chunk, parse_mail, parse_recipient
 from relay.conversation import Conversation
 from relay.errors import SmtpRefusal
+from relay.line_ends import LineEnds
 from relay.message_content import MessageContent
 from relay.message_data import MessageData
 from relay.server_context import ServerContext
@@ -29,7 +30,8 @@ T = TypeVar("T")
 class Transaction(Conversation):
     """A conversation that takes messages, one after the other."""
 
-    identity: Identity | None = None
+    #: Whom the client sends for, as the service says; None before a login
+    identity: Any = None
     messages = 0
 
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
@@ -65,7 +67,7 @@ class Transaction(Conversation):
             raise SmtpRefusal(replies.MAIL_REPEATED)
         if self.messages >= self.config.max_messages:
             raise SmtpRefusal(replies.TOO_MANY_MESSAGES)
-        mail = parse_mail(argument, notices=self._ignores_notices())
+        mail = parse_mail(argument, utf8=self.config.lenient, notices=self._ignores_notices())
         if mail.size > self.config.max_message:
             raise SmtpRefusal(replies.MESSAGE_TOO_BIG)
         if not self.context.traffic.allows_message(self.peer_ip, self.config):
@@ -107,7 +109,7 @@ class Transaction(Conversation):
         self._check_recipients()
         self.reply(replies.START_INPUT)
         self._content = self._begin_content()
-        data = MessageData(self._content)
+        data = MessageData(self._content, self._line_ends())
         async with self._time_for_message():
             while (rest := data.feed(await self.next_octets())) is None:
                 self._count(data.content)
@@ -133,7 +135,7 @@ class Transaction(Conversation):
             await self._read_chunk(size, None)
             raise
         if self._content is None:
-            self._content = self._begin_content()
+            self._content = self._begin_content(self._line_ends())
         await self._read_chunk(size, self._content)
         if is_last or self._content.is_refused:
             await self._end_message()
@@ -156,7 +158,10 @@ class Transaction(Conversation):
         if not self.envelope.rcpt_tos:
             raise SmtpRefusal(replies.RCPT_FIRST)
 
-    def _begin_content(self) -> MessageContent:
+    def _line_ends(self) -> LineEnds | None:
+        return LineEnds() if self.config.lenient else None
+
+    def _begin_content(self, line_ends: LineEnds | None = None) -> MessageContent:
         """Prepare for the octets of the message; the service adds what it puts in front."""
         self._arriving = self.context.service.begun(self._envelope())
         is_inbound = any(self._places)
@@ -165,6 +170,7 @@ class Transaction(Conversation):
             self.config.max_text_line,
             trace=self._arriving.trace,
             most_in_memory=self.config.max_in_memory,
+            line_ends=line_ends,
         )
 
     def _count(self, content: MessageContent) -> None:

@@ -53,6 +53,7 @@ Postfinch is ready.
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
   TLS       {tls} (trust {authority})
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
+  Catching  {catching}
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
@@ -93,7 +94,7 @@ class Runtime:
             self._worker(WORKERS[0], "--schedules"),
             *self._delivery_containers(),
         )
-        supervisor.start(self._api(), self._relay(), self._dns())
+        supervisor.start(self._api(), self._relay(), self._dns(), *self._catching())
 
     def _import(self) -> None:
         forks.preload(_IMPORTED, self._environment)
@@ -159,6 +160,14 @@ class Runtime:
         port = self._config.smtp_port
         return self._python("relay", "relay", ready=lambda: probes.greets_by_smtp(port))
 
+    def _catching(self) -> list[Process]:
+        """Return the port that takes any mail, where there is one."""
+        port = self._config.mailbox_ports.catch
+        if not port:
+            return []
+        ready = partial(probes.greets_by_smtp, port)
+        return [self._python("catching", "infrastructure.local.catching", ready=ready)]
+
     def _dns(self) -> Process:
         return self._python(
             "dns",
@@ -180,6 +189,7 @@ def announcement(config: LocalConfig) -> str:
         smtp_port=config.smtp_port,
         tls=_tls_addresses(config),
         inbound_port=config.ports.inbound,
+        catching=_catching_address(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)),
@@ -193,6 +203,11 @@ def _red(text: str) -> str:
     """Return a line of its own, in red on a terminal; nothing for no text."""
     start, end = (_RED, _PLAIN) if sys.stdout.isatty() else ("", "")
     return f"\n  {start}{text}{end}\n" if text else ""
+
+
+def _catching_address(config: LocalConfig) -> str:
+    port = config.mailbox_ports.catch
+    return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
 
 
 def _tls_addresses(config: LocalConfig) -> str:
@@ -227,8 +242,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    if config.notice:
-        print(config.notice, flush=True)
+    for line in config.notices:
+        print(line, flush=True)
     output = sys.stdout.fileno() if config.logs_to_stdout else None
     with Supervisor(config.logs, ROOT, config.pids, output=output) as supervisor:
         try:

@@ -44,6 +44,7 @@ _ENTRY: dict[str, Any] = {
     "received_at": text(),
     "size": integer(),
     "unread": flag(),
+    "inbox": text(),
 }
 _DETAILS: dict[str, Any] = {
     "from_name": text(),
@@ -156,6 +157,7 @@ _FILTERS = (
     query("from", text(), "Part of the From field or of the envelope sender"),
     query("subject", text(), "Part of the subject"),
     query("subaccount", integer(0), "Subaccount that sent the message, 0 for none"),
+    query("inbox", text(), "Inbox that the message is in; empty for mail of no other one"),
 )
 _LIST = (
     *_FILTERS,
@@ -221,6 +223,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     "POST /local/mailbox/{id}/actions": (
         MessageEndpoint.act,
         Operation(results(_STEPS), body=_ACTION, refusals=(400, 409, 502)),
+    ),
+    "GET /local/inboxes": (
+        MailboxEndpoint.list_inboxes,
+        Operation(results(array(record(name=text(), messages=integer(), unread=integer())))),
     ),
     "GET /local/stream": (
         LiveStream.stream,

@@ -29,16 +29,18 @@ from infrastructure.local.sink.mailbox import SinkMailbox, entry_of
 from infrastructure.local.sink.mailbox_query import (
     BadQuery,
     conditions_of,
+    of_inbox,
     of_subaccount,
     simple_conditions,
 )
 from infrastructure.local.sink.mailbox_rows import Condition, Details, Row
 
 PREFIX = "/local/mailbox"
+INBOXES = "/local/inboxes"
 DEFAULT_LIMIT = 100
 MOST_LISTED = 10_000
 MOST_DETAILED = 500
-_FILTERS = ("to", "from", "subject", "subaccount", "q")
+_FILTERS = ("to", "from", "subject", "subaccount", "inbox", "q")
 # How long one request works out details that a search needs
 SEARCH_SECONDS = 1.0
 
@@ -68,6 +70,7 @@ class MailboxEndpoint:
             LocalRoute("GET", f"{message}/html", self.show_html),
             LocalRoute("GET", f"{message}/amp", self.show_amp),
             LocalRoute("GET", f"{message}/parts/{{part}}", self.show_part),
+            LocalRoute("GET", INBOXES, self.list_inboxes),
         ]
 
     def list_messages(self, request: LocalRequest) -> LocalReply:
@@ -88,6 +91,10 @@ class MailboxEndpoint:
             leaves_by=self._way_out or None,
             links={"next": _link(query, end)} if end else {},
         )
+
+    def list_inboxes(self, request: LocalRequest) -> LocalReply:
+        """List the inboxes that have messages."""
+        return results([each._asdict() for each in self._mailbox.index.inboxes()])
 
     def flag_all(self, request: LocalRequest) -> LocalReply:
         """Flag all messages that match as read, or as unread."""
@@ -211,6 +218,8 @@ def _conditions(query: Any) -> list[Condition]:
     try:
         if subaccount := query.get("subaccount"):
             conditions.append(of_subaccount(subaccount))
+        if "inbox" in query:
+            conditions.append(of_inbox(query["inbox"]))
         return conditions + conditions_of(query.get("q", ""))
     except BadQuery as error:
         raise LocalError(400, str(error)) from None

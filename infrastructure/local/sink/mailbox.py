@@ -1,17 +1,19 @@
 """Keep the mail that the sink accepted as a Maildir, listed by an index.
 
 Layout under the root: `tmp`, `new` and `cur` as any mail reader expects (a message is written in
-`tmp` and renamed into `new`), and `index.sqlite3`. A message is stored under a Return-Path and a
-Delivered-To field, as in any final delivery (RFC 5321 4.4). From these fields a rebuilt index
-learns the envelope. One process adds messages; others may list, read and clear at the same time.
+`tmp` and renamed into `new`), and `index.sqlite3`. A message is stored under its trace (see
+`trace`), from which a rebuilt index learns the envelope. One process adds messages; others may
+list, read and clear at the same time.
 """
 
+import json
 import os
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parseaddr
 from functools import lru_cache
@@ -22,8 +24,9 @@ from chalicelib.mail_format.encoded_words import readable
 from infrastructure.local.sink.header_fields import field, header_block
 from infrastructure.local.sink.mailbox_index import MailboxIndex
 from infrastructure.local.sink.mailbox_query import simple_conditions
-from infrastructure.local.sink.mailbox_rows import Row
+from infrastructure.local.sink.mailbox_rows import Condition, Row
 from infrastructure.local.sink.search_texts import lines_of, plain
+from infrastructure.local.sink.trace import Trace, split
 
 Entry = TypedDict(
     "Entry",
@@ -35,6 +38,7 @@ Entry = TypedDict(
         "received_at": str,
         "size": int,
         "unread": bool,
+        "inbox": str,
     },
 )
 Entries = list[Entry]
@@ -59,18 +63,22 @@ class SinkMailbox:
         self._index = MailboxIndex(root / "index.sqlite3", self._stored_ids, self._summarise)
 
     def add(self, sender: str, recipient: str, message: bytes) -> str:
-        """Store a message for one envelope recipient; it can be found once this returns its id.
+        """Store a message for one envelope recipient, as `store` does."""
+        return self.store(Trace(sender, (recipient,)), message)
 
-        `sender` is the envelope's ("" for the null return path). Raises ValueError when an
-        address could break out of its header field, OSError or sqlite3.Error when storing fails.
+    def store(self, trace: Trace, message: bytes) -> str:
+        """Store a message; it can be found once this returns its id.
+
+        Raises ValueError when an address could break out of its header field, OSError or
+        sqlite3.Error when storing fails.
         """
         message_id = self._next_id()
-        trace = _trace(sender, recipient)
+        lines = trace.before(message)
         fresh = self._tmp + message_id
-        _write_file(fresh, trace + message)
+        _write_file(fresh, lines + message)
         os.rename(fresh, self._new + message_id)
-        size = len(trace) + len(message)
-        self._index.insert(_row(message_id, sender, recipient, message, size, True))
+        size = len(lines) + len(message)
+        self._index.insert(_row(message_id, trace, message, size, True))
         return message_id
 
     @property
@@ -106,6 +114,36 @@ class SinkMailbox:
         """Flag messages, in the names of their files as mail readers do, and in the index."""
         flagged = [each for each in message_ids if self._flag(each, unread)]
         self._index.set_unread(flagged, unread)
+
+    def set_tags(self, message_id: str, tags: Sequence[str]) -> bool:
+        """Let a message have these tags, beside those of the service; False if it is gone."""
+        while path := self._path(message_id):
+            with suppress(FileNotFoundError):
+                stored = path.read_bytes()
+                trace, begin = split(stored)
+                message = stored[begin:]
+                tagged = replace(trace or Trace("", ()), tags=tuple(tags)).before(message) + message
+                fresh = self._tmp + message_id
+                _write_file(fresh, tagged)
+                try:
+                    # A flag that is set meanwhile renames the file
+                    if path.exists():
+                        os.replace(fresh, path)
+                        self._index.set_tags(message_id, json.dumps(list(tags)), len(tagged))
+                        return True
+                finally:
+                    Path(fresh).unlink(missing_ok=True)
+        return False
+
+    def trim(self, most: int, oldest: float) -> int:
+        """Delete what is beyond the newest `most` of an inbox, and what came before `oldest`.
+
+        `most` is 0 for any number, `oldest` is in seconds since 1970. Returns the number deleted.
+        """
+        message_ids = self._index.beyond(most) if most else []
+        if oldest > 0:
+            message_ids += self._index.ids([Condition("id < ?", (f"{int(oldest):010d}",))])
+        return sum(self.delete(message_id) for message_id in message_ids)
 
     def delete(self, message_id: str) -> bool:
         """Delete a message; tell whether there was one."""
@@ -172,12 +210,11 @@ class SinkMailbox:
         message = self.read(message_id)
         if message is None:
             return None
-        headers = header_block(message)
-        sender = field(headers, "Return-Path").strip("<>")
+        trace, begin = split(message)
         path = self._path(message_id)
         unread = path is None or "S" not in path.name.partition(":2,")[2]
-        recipient = field(headers, "Delivered-To")
-        return _row(message_id, sender, recipient, message, len(message), unread)
+        trace = trace or Trace("", ())
+        return _row(message_id, trace, message[begin:], len(message), unread)
 
 
 def _write_file(path: str, content: bytes) -> None:
@@ -191,27 +228,22 @@ def _write_file(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _trace(sender: str, recipient: str) -> bytes:
-    if re.search(r"[\r\n\0]", sender + recipient):
-        raise ValueError("an envelope address holds a line break or a NUL")
-    return f"Return-Path: <{sender}>\r\nDelivered-To: {recipient}\r\n".encode()
-
-
-def _row(
-    message_id: str, sender: str, recipient: str, message: bytes, size: int, unread: bool
-) -> Row:
+def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool) -> Row:
     headers = header_block(message)
     author, name = _author(field(headers, "From"))
     subject = readable(field(headers, "Subject"))
     return Row(
         id=message_id,
-        recipient=recipient,
-        author=author or sender,
+        recipient=", ".join(trace.recipients),
+        author=author or trace.sender,
         subject=subject,
         size=size,
         unread=unread,
-        recipients=lines_of(recipient),
-        senders="\n".join((lines_of(author), plain(name), lines_of(sender))),
+        inbox=trace.inbox,
+        login=trace.login,
+        given_tags=json.dumps(trace.tags) if trace.tags else "[]",
+        recipients="\n".join(map(lines_of, trace.recipients)),
+        senders="\n".join((lines_of(author), plain(name), lines_of(trace.sender))),
         subjects=subject.casefold(),
     )
 
@@ -232,6 +264,7 @@ def entry_of(row: Row) -> Entry:
         "received_at": _received_at(row.id),
         "size": row.size,
         "unread": bool(row.unread),
+        "inbox": row.inbox,
     }
 
 

@@ -25,6 +25,7 @@ from infrastructure.local.sink.mailbox_rows import (
     SCHEMA_VERSION,
     Condition,
     Details,
+    Inbox,
     Row,
     matches_line,
 )
@@ -94,10 +95,14 @@ class MailboxIndex:
 
     def counts(self) -> tuple[int, int]:
         """The number of all messages, and of the unread ones."""
+        inboxes = self.inboxes()
+        return sum(each.messages for each in inboxes), sum(each.unread for each in inboxes)
+
+    def inboxes(self) -> list[Inbox]:
+        """The inboxes that have messages, in the order of their names."""
+        query = "SELECT inbox, count(*), sum(unread) FROM messages GROUP BY inbox"
         with self._lock:
-            query = "SELECT unread, count(*) FROM messages GROUP BY unread"
-            numbers = dict(self._database.execute(query).fetchall())
-        return sum(numbers.values()), numbers.get(1, 0)
+            return [Inbox(*row) for row in self._database.execute(query)]
 
     def version(self) -> tuple[int, int]:
         """A value that changes with every write; reading it costs microseconds."""
@@ -139,6 +144,25 @@ class MailboxIndex:
                 "UPDATE messages SET unread = ? WHERE id = ?",
                 ((unread, message_id) for message_id in message_ids),
             )
+
+    def set_tags(self, message_id: str, given_tags: str, size: int) -> None:
+        """Note the tags that a message was given (JSON), and its new size."""
+        with self._lock:
+            self._database.execute(
+                "UPDATE messages SET given_tags = ?, size = ? WHERE id = ?",
+                (given_tags, size, message_id),
+            )
+
+    def beyond(self, most: int) -> list[str]:
+        """The ids of the oldest messages of each inbox, beyond the newest `most`."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT old.id FROM (SELECT inbox FROM messages GROUP BY inbox HAVING count(*) > ?)"
+                " crowded JOIN messages old USING (inbox) WHERE old.id <= (SELECT id FROM messages"
+                " WHERE inbox = crowded.inbox ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (most, most),
+            )
+            return [row[0] for row in rows]
 
     def ids(self, conditions: Sequence[Condition] = ()) -> list[str]:
         """The ids of the messages that meet all conditions."""

@@ -3,6 +3,7 @@
     to: from: subject: tag:    a part of the value; "in quotes" the whole value; with `*` for any
                                characters a pattern of the whole value
     subaccount:                the id of a subaccount, 0 for none
+    inbox:                     the name of an inbox; `inbox:""` is that of mail of no other one
     has:attachment  is:unread  is:read
     before: after:             a date or a time (ISO 8601; UTC without an offset)
     anything else              a part of recipient, sender, subject or text
@@ -53,6 +54,11 @@ def simple_conditions(to: str | None, sender: str | None, subject: str | None) -
     return conditions
 
 
+def of_inbox(name: str) -> Condition:
+    """Return the condition that a message is in an inbox."""
+    return Condition("inbox = ?", (name,))
+
+
 def of_subaccount(text: str) -> Condition:
     """Return the condition that a subaccount sent the message; raises BadQuery."""
     if not _DIGITS.fullmatch(text):
@@ -68,7 +74,7 @@ def _condition(minus: str, name: str | None, quoted: str | None, word: str) -> C
         if quoted is not None:
             raise BadQuery(f"there is no operator {name}:")
         name, value = None, f"{name}:{value}"
-    if not value:
+    if not value and not (name == "inbox" and quoted is not None):
         if name:
             raise BadQuery(f"{name}: needs a value")
         return None
@@ -140,6 +146,7 @@ _OPERATORS: dict[str, Callable[[str, bool], Condition]] = {
     "subject": _text("subjects"),
     "tag": _text("tag_lines", needs_details=True),
     "subaccount": lambda value, _: of_subaccount(value),
+    "inbox": lambda value, _: of_inbox(value),
     "has": _has,
     "is": _is,
     "before": _time("<"),

@@ -2,14 +2,16 @@
 
 from typing import NamedTuple
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class Row(NamedTuple):
     """One message. `recipients`, `senders` and the casefolded `subjects` are its search texts.
 
     `senders` has lines for the address of From, for the field as people read it, and for the
-    envelope sender (`search_texts`).
+    envelope sender (`search_texts`). `recipient` has all recipients of the envelope, with commas
+    between them. `login` is the name that the sender logged in with. `given_tags` is a JSON array
+    of the tags that the message was given here.
     """
 
     id: str
@@ -18,6 +20,9 @@ class Row(NamedTuple):
     subject: str
     size: int
     unread: bool
+    inbox: str
+    login: str
+    given_tags: str
     recipients: str
     senders: str
     subjects: str
@@ -42,6 +47,14 @@ class Details(NamedTuple):
     tags: str
     tag_lines: str
     body: str
+
+
+class Inbox(NamedTuple):
+    """The numbers of messages of an inbox; that of mail of no other one has an empty name."""
+
+    name: str
+    messages: int
+    unread: int
 
 
 class Condition(NamedTuple):
@@ -74,20 +87,23 @@ def _matches(line: str, first: str, others: list[str]) -> bool:
 
 
 COLUMNS = ",".join(Row._fields)
+# A row that another process has added already is the same, and keeps its `uid`
 INSERT = (
-    f"INSERT OR REPLACE INTO messages ({COLUMNS}, detailed)"
+    f"INSERT OR IGNORE INTO messages ({COLUMNS}, detailed)"
     f" VALUES ({','.join('?' * len(Row._fields))}, 0)"
 )
 INSERT_DETAILS = f"INSERT OR REPLACE INTO details VALUES ({','.join('?' * len(Details._fields))})"
+# `uid` is never given twice, as long as the index is the same one
 CREATE = f"""
 BEGIN IMMEDIATE;
 DROP TABLE IF EXISTS messages;
 DROP TABLE IF EXISTS details;
 CREATE TABLE messages (
-    id TEXT PRIMARY KEY, {",".join(f"{name} NOT NULL" for name in Row._fields[1:])},
+    uid INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, {",".join(f"{name} NOT NULL" for name in Row._fields[1:])},
     detailed INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX messages_by_flag ON messages (unread);
+);
+CREATE INDEX messages_by_inbox ON messages (inbox, id, unread);
 CREATE INDEX messages_without_details ON messages (id) WHERE NOT detailed;
 CREATE TABLE details (
     id TEXT PRIMARY KEY, {",".join(f"{name} NOT NULL" for name in Details._fields[1:])}

@@ -6,6 +6,10 @@ SMTP_PORT        2525     port of the relay
 API_TLS_PORT     8443     port of the same under TLS; 0 for none
 SMTP_TLS_PORT    2465     port of the relay under TLS from the first byte on; 0 for none
 INBOUND_PORT     2526     port of mail that comes in, as from other mail hosts
+CATCH_PORT       1025     port that takes any mail by SMTP and keeps it in the mailbox; 0 for none
+MAILPIT_PORT     8025     port of Mailpit's API, and of the mailbox in a browser; 0 for none
+POP3_PORT        1110     port at which POP3 reads the mailbox; 0 for none
+IMAP_PORT        1143     port at which IMAP reads the mailbox; 0 for none
 API_KEY                   the primary account's key; the first start makes one and keeps it
 DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
@@ -20,7 +24,8 @@ LOCAL_DURABILITY second   when the disk has what was answered: within a ``second
 
 The ports under TLS have these numbers if the port in the clear has its default and they are free,
 and so does the port of mail that comes in if SMTP_PORT has its default. Otherwise the first start
-chooses others and keeps them.
+chooses others and keeps them. A port of the mailbox (CATCH_PORT, MAILPIT_PORT, POP3_PORT,
+IMAP_PORT) that is taken is left out, unless it was asked for.
 
 Any setting of :class:`chalicelib.core.settings.Settings` may be set too, and wins over the value
 that the local runtime would use. AWS variables of the caller are not passed on: nothing of the
@@ -32,7 +37,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -51,8 +56,11 @@ from infrastructure.local.supervisor.data_folder import (
 )
 from infrastructure.local.supervisor.ports import (
     InternalPorts,
+    MailboxPorts,
+    asked_mailbox_ports,
     choose_ports,
     is_free,
+    mailbox_ports,
     public_port,
     require_different,
     require_free,
@@ -78,12 +86,13 @@ class LocalConfig:
     api_key: str
     data_dir: Path
     ports: InternalPorts
+    mailbox_ports: MailboxPorts
     secret_key: str
     cloud_secret: str
     lock: int
     environ: Mapping[str, str]
-    #: A line about settings of the caller that are not used, because no mail leaves
-    notice: str = ""
+    #: Lines about settings of the caller that are not used, and about ports that are left out
+    notices: tuple[str, ...] = ()
     #: Whether mail may leave this machine
     delivers: bool = False
 
@@ -126,6 +135,7 @@ class LocalConfig:
             "SMTP_PORT": str(self.smtp_port),
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
+            **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
@@ -185,6 +195,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         "SMTP_PORT": smtp_port,
         **tls_ports,
         "INBOUND_PORT": inbound_port,
+        **(asked_ports := asked_mailbox_ports(environ)),
     }
     require_different(public_ports)
     try:
@@ -208,6 +219,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         others = tuple(public_ports.values())
         inbound_port = inbound_port or _usual_inbound_port(smtp_port, others)
         ports = choose_ports(data_dir, others, inbound_port)
+        mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
         certificates.provide(data_dir, access.names)
         return LocalConfig(
             api_port=api_port,
@@ -221,11 +233,12 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             api_key=api_key or stored_api_key(data_dir / "api_key"),
             data_dir=data_dir,
             ports=ports,
+            mailbox_ports=mailbox,
             secret_key=stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
             environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
-            notice=notice,
+            notices=tuple(filter(None, (notice, *left_out))),
             delivers=current.deliver,
         )
     except ConfigError:

@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -65,6 +65,56 @@ class InternalPorts:
         except OSError:
             raise NotRunning(data_dir) from None
         return ports
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxPorts:
+    """Ports at which other programs hand mail to the mailbox and read it; 0 for one not served.
+
+    ``catch`` takes any mail by SMTP, ``mailpit`` has Mailpit's API.
+    """
+
+    catch: int
+    mailpit: int
+    pop3: int
+    imap: int
+
+    def variables(self) -> dict[str, int]:
+        """Return the ports by the names of their variables."""
+        return {f"{name.upper()}_PORT": port for name, port in asdict(self).items()}
+
+
+#: Those that programs which know Mailpit try, and the next ones
+USUAL_MAILBOX_PORTS = MailboxPorts(catch=1025, mailpit=8025, pop3=1110, imap=1143)
+
+
+def asked_mailbox_ports(environ: Mapping[str, str]) -> dict[str, int]:
+    """Return the ports that the user named for the mailbox, by the names of their variables."""
+    return {
+        name: public_port(environ, name, 0, lowest=0)
+        for name in USUAL_MAILBOX_PORTS.variables()
+        if environ.get(name)
+    }
+
+
+def mailbox_ports(
+    asked: Mapping[str, int], others: Collection[int]
+) -> tuple[MailboxPorts, list[str]]:
+    """Return the ports of the mailbox, and a line for each usual one that is left out.
+
+    ``asked`` are those that the user named, ``others`` are the ports of other things.
+    """
+    ports, left_out = dict(asked), []
+    for name, port in USUAL_MAILBOX_PORTS.variables().items():
+        if name in asked:
+            continue
+        is_usable = port not in others and port not in asked.values()
+        ports[name] = port if is_usable and is_free(port, socket.SOCK_STREAM) else 0
+        if not ports[name]:
+            left_out.append(f"Port {port} is taken and left out; {name} names another one.")
+    return MailboxPorts(**{name.removesuffix("_PORT").lower(): ports[name] for name in ports}), (
+        left_out
+    )
 
 
 def choose_ports(data_dir: Path, exclude: tuple[int, ...], inbound: int = 0) -> InternalPorts:

@@ -49,7 +49,7 @@ def test_any_other_username_is_a_failed_login(username: str) -> None:
 
 def test_plain_has_an_identity_a_username_and_a_password() -> None:
     login = login_of_plain(b"ignored\0SMTP_Injection:X-SVC-SUBACCOUNT=7\0secret")
-    assert (login.subaccount, login.password) == (7, "secret")
+    assert (login.username, login.password) == ("SMTP_Injection:X-SVC-SUBACCOUNT=7", "secret")
 
 
 @pytest.mark.parametrize("response", [b"", b"SMTP_Injection\0secret", b"\0SMTP_Injection\0a\0b"])

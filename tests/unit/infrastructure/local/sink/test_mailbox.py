@@ -46,6 +46,7 @@ def test_a_message_is_listed_as_soon_as_it_is_added(box: SinkMailbox) -> None:
         "subject": "Hello",
         "size": len(raw),
         "unread": True,
+        "inbox": "",
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", received_at)
     assert before <= datetime.fromisoformat(received_at) <= datetime.now(UTC)

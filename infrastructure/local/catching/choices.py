@@ -1,0 +1,68 @@
+"""Read what the user chose about mail that is caught.
+
+==================== ======= =======================================================================
+CATCH                store   ``store`` keeps it in the mailbox; ``send`` sends it as if with a key
+CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, ``recipient-domain``
+                             or ``tag`` (of the recipient); nothing: there is one
+MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
+MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
+==================== ======= =======================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+STORE, SEND = "store", "send"
+BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
+
+_WAYS = (STORE, SEND)
+_DIVISIONS = ("", BY_LOGIN, BY_DOMAIN, BY_TAG)
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(r"([0-9]{1,9})([smhdw])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CatchChoices:
+    """The choices; ``max_age`` is in seconds, 0 for any age."""
+
+    way: str = STORE
+    inbox_by: str = ""
+    max_messages: int = 0
+    max_age: float = 0.0
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> CatchChoices:
+        """Return the choices of an environment; raises ValueError with one line for the user."""
+        return cls(
+            way=_one_of(environ, "CATCH", _WAYS) or STORE,
+            inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
+            max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
+            max_age=_age(environ, "MAILBOX_MAX_AGE"),
+        )
+
+
+def _one_of(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    text = environ.get(name, "")
+    if text and text not in choices:
+        raise ValueError(f"{name}={text!r} is none of {', '.join(filter(None, choices))}")
+    return text
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    text = environ.get(name) or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(f"{name}={text!r} is not a whole number")
+    return int(text)
+
+
+def _age(environ: Mapping[str, str], name: str) -> float:
+    text = environ.get(name, "")
+    if not text or text == "0":
+        return 0.0
+    match = _AGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{name}={text!r} is not a time such as 7d, 12h or 30m")
+    return float(int(match[1]) * _UNITS[match[2]])

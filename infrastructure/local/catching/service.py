@@ -1,0 +1,82 @@
+"""Take every message of a session of the relay, and store it in the mailbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from infrastructure.local.catching.inboxes import divided
+from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.sink.trace import Trace
+from relay.backend import SubmittedEnvelope
+from relay.errors import LoginRefused
+from relay.login import Login
+from relay.replies import Reply
+from relay.services import RunBlocking
+
+#: Tells whether a login is right
+LoginCheck = Callable[[Login], bool]
+
+
+def any_login(login: Login) -> bool:
+    """Take any name with any password."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Catching:
+    """Takes mail from anyone to anyone; whom it is for are the inboxes of the mailbox."""
+
+    mailbox: SinkMailbox
+    inbox_by: str = ""
+    is_right: LoginCheck = any_login
+
+    @property
+    def name(self) -> str:
+        """Catching."""
+        return "catching"
+
+    @property
+    def takes_logins(self) -> bool:
+        """Yes: clients may log in, and need not."""
+        return True
+
+    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> str:
+        """Return the name of the login; raises LoginRefused if there are passwords."""
+        if not await run_blocking(self.is_right, login):
+            raise LoginRefused
+        return login.username
+
+    def subaccount_of(self, login: Login) -> int | None:
+        """Return none."""
+        return None
+
+    async def check_recipient(
+        self, run_blocking: RunBlocking, identity: str | None, recipient: str
+    ) -> None:
+        """Take every recipient."""
+
+    def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
+        """Add nothing."""
+        return envelope
+
+    async def accept(
+        self, run_blocking: RunBlocking, identity: str | None, envelope: SubmittedEnvelope
+    ) -> str:
+        """Store the message, in each of its inboxes; return the id of the first one."""
+        message_ids = await run_blocking(self._store, identity or "", envelope)
+        return str(message_ids[0])
+
+    async def rejected(
+        self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
+    ) -> None:
+        """Do nothing: the sender has the reply."""
+
+    def _store(self, login: str, envelope: SubmittedEnvelope) -> list[str]:
+        message = envelope.data[:]
+        return [
+            self.mailbox.store(
+                Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login), message
+            )
+            for inbox, recipients in divided(self.inbox_by, login, envelope.recipients).items()
+        ]
