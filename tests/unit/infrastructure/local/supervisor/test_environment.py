@@ -24,6 +24,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {
         "API_PORT": str(free_port()),
         "SMTP_PORT": str(free_port()),
+        **dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"), "0"),
         "DATA_DIR": str(tmp_path / "data"),
     }
 
@@ -268,7 +269,7 @@ def test_a_smarthost_set_by_the_caller_requires_tls(
     os.close(config.lock)
     loaded = settings.load(config.child_environment())
     assert (loaded.smarthost, loaded.smarthost_tls) == ("mail.example:587", "required")
-    assert (config.way_out, config.notice) == ("mail.example:587", "")
+    assert (config.way_out, config.notices) == ("mail.example:587", ())
 
 
 def test_a_smarthost_is_not_used_where_no_mail_may_leave(environ: dict[str, str]) -> None:
@@ -283,7 +284,8 @@ def test_a_smarthost_is_not_used_where_no_mail_may_leave(environ: dict[str, str]
     )
     assert (loaded.smarthost_tls, loaded.smarthost_username, loaded.deliver) == ("off", "", False)
     assert config.way_out == ""
-    assert config.notice.endswith("are set, but no mail leaves this machine without --deliver")
+    (notice,) = config.notices
+    assert notice.endswith("are set, but no mail leaves this machine without --deliver")
 
 
 @pytest.mark.parametrize(
