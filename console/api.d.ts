@@ -920,6 +920,13 @@ declare namespace Api {
         applied: number;
       }>;
     };
+    "local/inboxes": {
+      results: Array<{
+        name: string;
+        messages: number;
+        unread: number;
+      }>;
+    };
     "local/mailbox": {
       results: Array<{
         id: string;
@@ -929,6 +936,7 @@ declare namespace Api {
         received_at: string;
         size: number;
         unread: boolean;
+        inbox: string;
         from_name?: string;
         snippet?: string;
         attachments?: number;

@@ -17,12 +17,12 @@ import functools
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from socket import socket
 from ssl import SSLContext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -62,6 +62,16 @@ class FurtherPort(NamedTuple):
     optional: bool = False
 
 
+class Companion(Protocol):
+    """What runs beside the HTTP server, on its event loop and as long as it."""
+
+    async def start(self) -> None:
+        """Begin, before the first request; this takes no time that a start would show."""
+
+    async def stop(self) -> None:
+        """End, after the last request."""
+
+
 class Gateway:
     """Serve ``app``; ``extra`` maps a path prefix, such as ``/local``, to an ASGI callable.
 
@@ -70,7 +80,8 @@ class Gateway:
     ``max_body_bytes`` bounds the bodies that reach ``app``, and ``threads`` the requests that run
     at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL,
     if there is one. ``count`` gets method, status and seconds of each request that
-    ``app`` answered.
+    ``app`` answered. ``by_port`` maps a port to the ASGI callable that has all of it, WebSockets
+    included; it says itself who may use it.
     """
 
     def __init__(
@@ -84,8 +95,12 @@ class Gateway:
         waiting_calls: WaitingCalls | None = None,
         home: str = "",
         count: Callable[[str, int, float], None] | None = None,
+        by_port: Mapping[int, AsgiCallable] | None = None,
+        companions: Sequence[Companion] = (),
     ) -> None:
         self._app = app
+        self._by_port = by_port or {}
+        self._companions = companions
         self._access = access
         self._home = home
         self._count = count
@@ -97,10 +112,12 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
-        if scope["type"] == "http":
-            await self._local_endpoint(scope)(scope, receive, send)
-        elif scope["type"] == "lifespan":
+        if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
+        elif endpoint := self._by_port.get((scope.get("server") or ("", 0))[1]):
+            await endpoint(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._local_endpoint(scope)(scope, receive, send)
 
     def _local_endpoint(self, scope: Scope) -> AsgiCallable:
         if self._home and scope["raw_path"] == b"/" and scope["method"] in ("GET", "HEAD"):
@@ -184,8 +201,12 @@ class Gateway:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                for companion in self._companions:
+                    await companion.start()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
+                for companion in self._companions:
+                    await companion.stop()
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 await send({"type": "lifespan.shutdown.complete"})
                 return

@@ -17,12 +17,12 @@ from chalicelib.mail_format import mime_tree
 from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
+from infrastructure.local.sink.trace import Trace, split
 
 TEXT, HTML, AMP, ATTACHMENT, INLINE = "text", "html", "amp", "attachment", "inline"
 
 _BODIES = {"text/plain": TEXT, "text/html": HTML, "text/x-amp-html": AMP}
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
-_TRACE = re.compile(rb"Return-Path: <(.*)>\r\nDelivered-To: (.*)\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,22 @@ class StoredMessage:
 
     def __init__(self, source: bytes) -> None:
         """``source`` is the message with the trace fields that the mailbox puts before it."""
-        match = _TRACE.match(source)
-        sender, recipient = match.groups() if match else (b"", b"")
-        #: The envelope
-        self.sender = sender.decode("utf-8", "replace")
-        self.recipient = recipient.decode("utf-8", "replace")
-        #: The message as the sink received it
-        self.content = source[match.end() :] if match else source
+        trace, begin = split(source)
+        #: The envelope, and what the mailbox knows of the message
+        self.trace = trace or Trace("", ())
+        #: The message as it was received
+        self.content = source[begin:]
         self.problem = ""
+
+    @property
+    def sender(self) -> str:
+        """The envelope sender, empty for the null return path."""
+        return self.trace.sender
+
+    @property
+    def recipient(self) -> str:
+        """The first recipient of the envelope, empty if there is none."""
+        return self.trace.recipients[0] if self.trace.recipients else ""
 
     @cached_property
     def headers(self) -> list[tuple[str, str]]:

@@ -119,9 +119,9 @@ class SinkMailbox:
         """Let a message have these tags, beside those of the service; False if it is gone."""
         while path := self._path(message_id):
             with suppress(FileNotFoundError):
-                stored = path.read_bytes()
-                trace, begin = split(stored)
-                message = stored[begin:]
+                source = path.read_bytes()
+                trace, begin = split(source)
+                message = source[begin:]
                 tagged = replace(trace or Trace("", ()), tags=tuple(tags)).before(message) + message
                 fresh = self._tmp + message_id
                 _write_file(fresh, tagged)

@@ -52,9 +52,9 @@ class Trace:
         return lines
 
 
-def split(stored: bytes) -> tuple[Trace | None, int]:
+def split(source: bytes) -> tuple[Trace | None, int]:
     """Return the trace of a stored message, and where the message begins; None without a trace."""
-    match = _LINES.match(stored)
+    match = _LINES.match(source)
     if match is None:
         return None, 0
     sender, first = (text.decode("utf-8", "replace") for text in match.groups()[:2])

@@ -98,23 +98,22 @@ def asked_mailbox_ports(environ: Mapping[str, str]) -> dict[str, int]:
 
 
 def mailbox_ports(
-    asked: Mapping[str, int], others: Collection[int]
+    choices: Mapping[str, int], others: Collection[int]
 ) -> tuple[MailboxPorts, list[str]]:
     """Return the ports of the mailbox, and a line for each usual one that is left out.
 
-    ``asked`` are those that the user named, ``others`` are the ports of other things.
+    ``choices`` are those that the user named, ``others`` are the ports of other things.
     """
-    ports, left_out = dict(asked), []
+    ports, left_out = dict(choices), []
     for name, port in USUAL_MAILBOX_PORTS.variables().items():
-        if name in asked:
+        if name in choices:
             continue
-        is_usable = port not in others and port not in asked.values()
+        is_usable = port not in others and port not in choices.values()
         ports[name] = port if is_usable and is_free(port, socket.SOCK_STREAM) else 0
         if not ports[name]:
             left_out.append(f"Port {port} is taken and left out; {name} names another one.")
-    return MailboxPorts(**{name.removesuffix("_PORT").lower(): ports[name] for name in ports}), (
-        left_out
-    )
+    fields = {name.removesuffix("_PORT").lower(): port for name, port in ports.items()}
+    return MailboxPorts(**fields), left_out
 
 
 def choose_ports(data_dir: Path, exclude: tuple[int, ...], inbound: int = 0) -> InternalPorts:
