@@ -85,7 +85,9 @@ def test_the_newest_messages_come_first_page_by_page(box: Box) -> None:
 def test_a_list_without_details_parses_nothing(box: Box) -> None:
     box.add_rich()
     (entry,) = box.list("to=ann@inbox.test")["results"]
-    assert list(entry) == [*"id from to subject received_at size unread inbox".split()]
+    assert list(entry) == [
+        *["id", "from", "to", "subject", "received_at", "size", "unread", "inbox"]
+    ]
     assert box.contexts.references == []
 
 
