@@ -138,7 +138,7 @@ class MailboxIndex:
                 " WHERE id IN (SELECT value FROM json_each(?)))",
                 (json.dumps(message_ids),),
             )
-            return {row[0]: Details(*row, "") for row in rows}
+            return {row[0]: Details._make([*row, ""]) for row in rows}
 
     def undetailed(self, before: int | None, limit: int) -> list[tuple[int, str]]:
         """The uids and ids of the newest messages without details."""

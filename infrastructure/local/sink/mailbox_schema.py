@@ -88,10 +88,13 @@ INSERT INTO extra.origin SELECT validity FROM main.origin;
 CREATE TABLE extra.details (uid INTEGER PRIMARY KEY, {DETAIL_COLUMNS});
 CREATE TABLE extra.search_fields (uid INTEGER PRIMARY KEY, {",".join(SEARCH_FIELDS)});
 CREATE TABLE extra.search_texts (uid INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE INDEX extra.with_attachments ON search_fields (uid) WHERE attachments;
+CREATE INDEX extra.with_inlines ON search_fields (uid) WHERE inlines;
 CREATE TABLE extra.text_blocks (
-    number INTEGER, kind INTEGER, words BLOB NOT NULL, starts BLOB NOT NULL, ends BLOB NOT NULL,
-    messages BLOB NOT NULL, PRIMARY KEY (number, kind)
+    number INTEGER, kind INTEGER, members BLOB NOT NULL, words BLOB NOT NULL,
+    PRIMARY KEY (number, kind)
 );
+CREATE TABLE extra.block_messages (id INTEGER PRIMARY KEY, messages BLOB NOT NULL);
 PRAGMA extra.user_version={SCHEMA_VERSION};
 COMMIT;
 """

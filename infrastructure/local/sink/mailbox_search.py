@@ -11,7 +11,8 @@ from typing import Any
 
 from infrastructure.local.sink.mailbox_rows import Condition, Row
 from infrastructure.local.sink.mailbox_schema import COLUMNS
-from infrastructure.local.sink.text_blocks import BLOCK_BITS, BLOCK_SIZE, TextBlocks
+from infrastructure.local.sink.text_blocks import TextBlocks
+from infrastructure.local.sink.vocabulary import BLOCK_BITS, BLOCK_SIZE, marks_of
 
 _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 
@@ -22,7 +23,7 @@ class MailboxSearch:
     def __init__(self, database: sqlite3.Connection, lock: threading.RLock) -> None:
         self._database = database
         self._lock = lock
-        self._blocks = TextBlocks(database)
+        self.blocks = TextBlocks(database, lock)
 
     def rows(
         self,
@@ -102,18 +103,17 @@ class MailboxSearch:
                 bits = self._bits(number, texts)
             if bits:
                 start = number << BLOCK_BITS
-                marks = format(bits, f"0{BLOCK_SIZE}b")[::-1].encode()
                 chosen = Condition(
                     "uid BETWEEN ? AND ? AND substr(?, uid - ? + 1, 1) = x'31'",
-                    (start, start + BLOCK_SIZE - 1, marks, start),
+                    (start, start + BLOCK_SIZE - 1, marks_of(bits), start),
                 )
                 yield _source([chosen, *others])
 
     def _bits(self, number: int, texts: Sequence[Condition]) -> int:
         bits = -1
         for each in texts:
-            matching = self._blocks.matching(number, each.texts)
-            bits &= self._blocks.everything(number) & ~matching if each.negated else matching
+            matching = self.blocks.matching(number, each.texts)
+            bits &= self.blocks.everything(number) & ~matching if each.negated else matching
             if not bits:
                 break
         return bits
@@ -130,11 +130,9 @@ class MailboxSearch:
 
 
 def _source(conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
-    join = " JOIN extra.search_fields USING (uid)" if _needs_fields(conditions) else ""
-    where = " AND ".join(f"({each.sql})" for each in conditions) or "1"
-    values = [value for each in conditions for value in each.values]
-    return f"messages{join} WHERE {where}", values
-
-
-def _needs_fields(conditions: Sequence[Condition]) -> bool:
-    return any(each.needs_details for each in conditions)
+    # With details first, a row is only looked up if the details match
+    needs_details = any(each.needs_details for each in conditions)
+    tables = "extra.search_fields CROSS JOIN messages USING (uid)" if needs_details else "messages"
+    in_order = sorted(conditions, key=lambda each: not each.needs_details)
+    where = " AND ".join(f"({each.sql})" for each in in_order) or "1"
+    return f"{tables} WHERE {where}", [value for each in in_order for value in each.values]

@@ -26,8 +26,8 @@ _MOST_GLOB_CHARACTERS = 1000
 HAS = {
     name: Condition(sql, needs_details=True)
     for sql, names in (
-        ("attachments > 0", ("attachment", "attachments")),
-        ("inlines > 0", ("inline", "inlines")),
+        ("attachments", ("attachment", "attachments")),
+        ("inlines", ("inline", "inlines")),
     )
     for name in names
 }
@@ -167,7 +167,7 @@ def _forms(column: str, text: str) -> list[str]:
 
 
 IS = {
-    "unread": Condition("unread"),
-    "read": Condition("NOT unread"),
+    "unread": Condition("unread = 1"),
+    "read": Condition("unread = 0"),
     "tagged": of_tags(Condition("1")),
 }
