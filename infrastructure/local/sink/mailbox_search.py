@@ -20,10 +20,12 @@ _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 class MailboxSearch:
     """Searches by a connection to the index, whose lock it takes for each block."""
 
-    def __init__(self, database: sqlite3.Connection, lock: threading.RLock) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, lock: threading.RLock, blocks: TextBlocks
+    ) -> None:
         self._database = database
         self._lock = lock
-        self.blocks = TextBlocks(database, lock)
+        self._blocks = blocks
 
     def rows(
         self,
@@ -112,8 +114,8 @@ class MailboxSearch:
     def _bits(self, number: int, texts: Sequence[Condition]) -> int:
         bits = -1
         for each in texts:
-            matching = self.blocks.matching(number, each.texts)
-            bits &= self.blocks.everything(number) & ~matching if each.negated else matching
+            matching = self._blocks.matching(number, each.texts)
+            bits &= self._blocks.everything(number) & ~matching if each.negated else matching
             if not bits:
                 break
         return bits
@@ -131,8 +133,8 @@ class MailboxSearch:
 
 def _source(conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
     # With details first, a row is only looked up if the details match
-    needs_details = any(each.needs_details for each in conditions)
-    tables = "extra.search_fields CROSS JOIN messages USING (uid)" if needs_details else "messages"
-    in_order = sorted(conditions, key=lambda each: not each.needs_details)
+    in_fields = any(each.in_fields for each in conditions)
+    tables = "extra.search_fields CROSS JOIN messages USING (uid)" if in_fields else "messages"
+    in_order = sorted(conditions, key=lambda each: not each.in_fields)
     where = " AND ".join(f"({each.sql})" for each in in_order) or "1"
     return f"{tables} WHERE {where}", [value for each in in_order for value in each.values]
