@@ -25,10 +25,12 @@ from app import app
 from chalicelib.core import aws
 from chalicelib.core.settings import settings, settings_at_start
 from infrastructure.local import certificates
+from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
+from infrastructure.local.gateway.activity import Activity
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
@@ -38,6 +40,7 @@ from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MailboxNews
+from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
@@ -62,6 +65,16 @@ def main() -> None:
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
     requests = RequestCounts()
+    mailbox = SinkMailbox(data_dir / "mail")
+    detailer, activity = Detailer(mailbox), Activity()
+    choices = CatchChoices.read(os.environ)
+    upkeep = MailboxUpkeep(
+        mailbox,
+        detailer,
+        activity,
+        max_messages=choices.max_messages,
+        max_age=choices.max_age,
+    )
     gateway = Gateway(
         app,
         max_body_bytes=current.max_body_bytes,
@@ -69,11 +82,13 @@ def main() -> None:
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
-                data_dir, requests, lambda: http_server.should_exit, access
+                data_dir, requests, lambda: http_server.should_exit, access, detailer
             )
         },
         access=access,
         count=requests.add,
+        companions=[upkeep],
+        activity=activity,
     )
     http_server = server(
         gateway,
@@ -111,11 +126,13 @@ def local_endpoints(
     requests: RequestCounts,
     is_stopping: Callable[[], bool],
     access: LocalAccess = NOBODY_ELSE,
+    detailer: Detailer | None = None,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = SinkMailbox(data_dir / "mail")
+    detailer = detailer or Detailer(SinkMailbox(data_dir / "mail"))
+    mailbox = detailer.mailbox
     delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
-    endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
+    endpoint = MailboxEndpoint(mailbox, detailer, delivery.way_out)
     feed = LiveFeed()
     events = EventReceiver(
         data_dir, lambda event: feed.publish("event" if event else "gap", event or {})
