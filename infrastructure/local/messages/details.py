@@ -7,6 +7,7 @@ service's tables. So the sink leaves both alone; what is worked out here is stor
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from email.utils import getaddresses, parseaddr
 from typing import Any, NamedTuple
 
 from chalicelib.core import ids
+from chalicelib.mail_format.encoded_words import readable
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
@@ -29,6 +31,9 @@ _SNIPPET = 200
 _SEARCHED_CHARACTERS = 20_000
 _ADDRESS_FIELDS = ("From", "To", "Cc", "Bcc", "Reply-To")
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
+# What most fields are; others take ten times as long
+_ONE_ADDRESS = re.compile(r"(?:([\w .=?+-]*?) *<)?([\w.+=-]+@[\w.-]+)(?(1)>)")
+_SHORT = 200
 # More than a header field of any sender has
 _MOST_ADDRESS_CHARACTERS = 100_000
 
@@ -187,18 +192,28 @@ def addresses_of(message: StoredMessage) -> dict[str, list[tuple[str, str]]]:
 
     Recipients of the envelope that no field names are in Bcc.
     """
-    addresses: dict[str, list[tuple[str, str]]] = {}
-    for name in _ADDRESS_FIELDS:
-        value = message.header(name)
-        pairs = getaddresses([value[:_MOST_ADDRESS_CHARACTERS]]) if value else []
-        addresses[name] = [(title, address) for title, address in pairs if address]
-        if name == "From" and value and not addresses[name]:
-            addresses[name] = [(value, "")]
+    addresses: dict[str, list[tuple[str, str]]] = {name: [] for name in _ADDRESS_FIELDS}
+    for name, value in message.raw_headers:
+        title = name.title()
+        if title in addresses:
+            addresses[title] += addresses_in(value[:_MOST_ADDRESS_CHARACTERS])
+    if not addresses["From"] and (text := message.header("From")):
+        addresses["From"] = [(text, "")]
     in_fields = {each.lower() for name in _RECIPIENT_FIELDS for _, each in addresses[name]}
     addresses["Bcc"] += [
         ("", each) for each in message.trace.recipients if each.lower() not in in_fields
     ]
     return addresses
+
+
+def addresses_in(value: str) -> list[tuple[str, str]]:
+    """Return names, decoded, and addresses of the undecoded value of a header field."""
+    match = _ONE_ADDRESS.fullmatch(value) if len(value) < _SHORT else None
+    if match:
+        pairs = [(match[1] or "", match[2])]
+    else:
+        pairs = [pair for pair in getaddresses([value]) if pair[1]]
+    return [(readable(name) if "=?" in name else name, address) for name, address in pairs]
 
 
 def _as_json(pairs: Sequence[tuple[str, str]]) -> str:
