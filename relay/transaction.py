@@ -264,7 +264,8 @@ class Transaction(Conversation):
 
             return await self.run_blocking(run)
 
-        return await self.context.service.accept(run_and_release, self.identity, envelope)
+        accept = self.context.service.accept
+        return await self.during_service_call(accept(run_and_release, self.identity, envelope))
 
     async def _reject(self, envelope: SubmittedEnvelope, reply: replies.Reply) -> None:
         if reply.code >= 500:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.inboxes import divided
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
@@ -23,13 +23,16 @@ def any_login(login: Login) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
 class Catching:
     """Takes mail from anyone to anyone; whom it is for are the inboxes of the mailbox."""
 
-    mailbox: SinkMailbox
-    inbox_by: str = ""
-    is_right: LoginCheck = any_login
+    def __init__(
+        self, mailbox: SinkMailbox, inbox_by: str = "", is_right: LoginCheck = any_login
+    ) -> None:
+        self._mailbox = mailbox
+        self._inbox_by = inbox_by
+        self._is_right = is_right
+        self._batch = StoringBatch(mailbox)
 
     @property
     def name(self) -> str:
@@ -43,7 +46,7 @@ class Catching:
 
     async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> str:
         """Return the name of the login; raises LoginRefused if there are passwords."""
-        if not await run_blocking(self.is_right, login):
+        if not await run_blocking(self._is_right, login):
             raise LoginRefused
         return login.username
 
@@ -64,19 +67,23 @@ class Catching:
         self, run_blocking: RunBlocking, identity: str | None, envelope: SubmittedEnvelope
     ) -> str:
         """Store the message, in each of its inboxes; return the id of the first one."""
-        message_ids = await run_blocking(self._store, identity or "", envelope)
-        return str(message_ids[0])
+        if isinstance(envelope.data, bytes):
+            return await self._batch.store(self._copies(identity or "", envelope))
+        message_id: str = await run_blocking(self._store_large, identity or "", envelope)
+        return message_id
 
     async def rejected(
         self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
     ) -> None:
         """Do nothing: the sender has the reply."""
 
-    def _store(self, login: str, envelope: SubmittedEnvelope) -> list[str]:
+    def _store_large(self, login: str, envelope: SubmittedEnvelope) -> str:
+        return self._mailbox.store_all(self._copies(login, envelope))[0]
+
+    def _copies(self, login: str, envelope: SubmittedEnvelope) -> list[tuple[Trace, bytes]]:
+        """Return the message for each of its inboxes."""
         message = envelope.data[:]
         return [
-            self.mailbox.store(
-                Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login), message
-            )
-            for inbox, recipients in divided(self.inbox_by, login, envelope.recipients).items()
+            (Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login), message)
+            for inbox, recipients in divided(self._inbox_by, login, envelope.recipients).items()
         ]

@@ -55,10 +55,17 @@ class MailboxIndex:
         with self._only_opener():
             self._database = self._open()
 
-    def insert(self, row: Row) -> None:
-        """Add a row. Repeating one is harmless: another process may have just found its file."""
+    def insert(self, rows: Sequence[Row]) -> None:
+        """Add rows, all or none.
+
+        Repeating one is harmless: another process may have just found its file.
+        """
         with self._lock:
-            self._database.execute(INSERT, row)
+            if len(rows) == 1:
+                self._database.execute(INSERT, rows[0])
+                return
+            with self._transaction(self._database):
+                self._database.executemany(INSERT, rows)
 
     def search(
         self,
