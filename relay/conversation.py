@@ -102,9 +102,9 @@ class Conversation(Connection):
             self.hang_up()
 
     async def _converse(self) -> None:
-        if not self.admitted:
+        if self.refusal is not None:
             self.context.counters.connections_refused += 1
-            self.close_with(replies.TOO_MANY_CONNECTIONS)
+            self.close_with(self.refusal)
             return
         self.reply(replies.greeting(self.hostname))
         while not self.closing:

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.catching.choices import SEND, STORE, CatchChoices
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -85,7 +86,9 @@ class Runtime:
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
-        supervisor.start(self._cloud(), self._sink(), meanwhile=self._import)
+        catching, way = self._catching(), CatchChoices.read(self._environment).way
+        early = catching if way == STORE else []
+        supervisor.start(self._cloud(), self._sink(), *early, meanwhile=self._import)
         provision = self._python("provision", "infrastructure.provision")
         supervisor.run(provision, meanwhile=self._make_clients)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
@@ -94,7 +97,8 @@ class Runtime:
             self._worker(WORKERS[0], "--schedules"),
             *self._delivery_containers(),
         )
-        supervisor.start(self._api(), self._relay(), self._dns(), *self._catching())
+        late = catching if way == SEND else []
+        supervisor.start(self._api(), self._relay(), self._dns(), *late)
 
     def _import(self) -> None:
         forks.preload(_IMPORTED, self._environment)
