@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -18,6 +19,7 @@ from infrastructure.local import certificates
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.service import Catching
+from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.this_machine import LocalAccess
@@ -49,7 +51,8 @@ def main() -> None:
         _serve(sending(gate, os.environ["API_KEY"]), tls, most_octets())
         return
     mailbox = SinkMailbox(data_dir / "mail")
-    _serve(Catching(mailbox, choices.inbox_by, gate), tls)
+    tags_of = partial(tags_at_arrival, choices=TagChoices.read(os.environ))
+    _serve(Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
     mailbox.close()
 
 
