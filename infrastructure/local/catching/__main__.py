@@ -18,19 +18,15 @@ import uvloop
 from infrastructure.local import certificates
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.catching.gate import Gate
+from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.this_machine import LocalAccess
-from relay.config import RelayConfig
 from relay.server import RelayServer, serve
 from relay.services import Service
 from relay.tls import CertificateFiles, TlsContexts
-
-_MIB = 1024 * 1024
-# As Mailpit takes
-_MOST_OCTETS = 50 * _MIB
 
 
 def main() -> None:
@@ -56,33 +52,10 @@ def main() -> None:
     mailbox.close()
 
 
-def _serve(service: Service, tls: TlsContexts, most_octets: int = _MOST_OCTETS) -> None:
-    uvloop.run(serve(RelayServer(_config(most_octets), service, tls)))
-
-
-def _config(most_octets: int) -> RelayConfig:
-    """Return limits that no test of an application comes near, but for the size of a message."""
-    return RelayConfig(
-        hostname="localhost",
-        host=os.environ.get("API_HOST") or "127.0.0.1",
-        ports=(int(os.environ["CATCH_PORT"]),),
-        require_tls=False,
-        lenient=True,
-        admits_peer=LocalAccess.read(os.environ).admits_peer,
-        max_message=most_octets,
-        max_text_line=None,
-        max_in_memory=4 * _MIB,
-        max_command_line=8192,
-        max_recipients=10_000,
-        max_messages=1_000_000,
-        max_errors=1_000,
-        max_connections_per_address=1_000,
-        failed_login_seconds=0.1,
-        max_failed_login_seconds=1.0,
-        idle_seconds=300.0,
-        drain_seconds=5.0,
-        workers=4,
-    )
+def _serve(service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS) -> None:
+    host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
+    config = catching_config(host, port, LocalAccess.read(os.environ), most_octets)
+    uvloop.run(serve(RelayServer(config, service, tls)))
 
 
 if __name__ == "__main__":
