@@ -25,6 +25,7 @@ from app import app
 from chalicelib.core import aws
 from chalicelib.core.settings import settings, settings_at_start
 from infrastructure.local import certificates
+from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
@@ -38,6 +39,7 @@ from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
@@ -45,6 +47,7 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
@@ -126,6 +129,11 @@ def local_endpoints(
     return LocalApi(
         [
             *endpoint.routes(),
+            *MailboxImport(
+                mailbox,
+                CatchChoices.read(os.environ).inbox_by,
+                TagChoices.read(os.environ),
+            ).routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
             *ChecksEndpoint(
