@@ -55,7 +55,8 @@ def _of_folder(path: Path) -> Iterator[KeptMessage]:
     """Yield what is in a folder and those within it, in the order of names."""
     is_empty = True
     for each in sorted(path.iterdir()):
-        if each.is_dir() or each.suffix.lower() in (_SUFFIX, ".mbox"):
+        is_folder = each.is_dir() and not each.is_symlink()
+        if is_folder or each.suffix.lower() in (_SUFFIX, ".mbox"):
             is_empty = False
             yield from read([each])
     if is_empty:
