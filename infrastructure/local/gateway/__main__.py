@@ -32,6 +32,7 @@ from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
 from infrastructure.local.gateway.activity import Activity
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
@@ -39,6 +40,7 @@ from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
@@ -47,7 +49,9 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
+from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
@@ -141,8 +145,16 @@ def local_endpoints(
     return LocalApi(
         [
             *endpoint.routes(),
+            *MailboxImport(
+                mailbox,
+                CatchChoices.read(os.environ).inbox_by,
+                TagChoices.read(os.environ),
+            ).routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
+            *ChecksEndpoint(
+                mailbox, ReleaseChoices.read(os.environ), settings().spam_check
+            ).routes(),
             *LiveStream(feed, news, events, is_stopping=is_stopping).routes(),
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),
             *WebhooksEndpoint(WebhookStore(data_dir / "webhooks.sqlite3"), feed.publish).routes(),

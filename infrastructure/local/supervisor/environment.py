@@ -44,6 +44,9 @@ from urllib.parse import urlsplit
 from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.releasing.chaos import ChaosFile
+from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -70,6 +73,7 @@ from infrastructure.local.this_machine import LocalAccess, is_this_machine
 #: The port of mail that comes in, beside the default of SMTP_PORT
 USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
+_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS")
 _PIDS_FILE = "processes.json"
 _LOG_OUTPUTS = ("files", "stdout")
 _DURABILITIES = ("second", "answer")
@@ -95,6 +99,8 @@ class LocalConfig:
     notices: tuple[str, ...] = ()
     #: Whether mail may leave this machine
     delivers: bool = False
+    #: A sentence about mail that is released or forwarded, empty if none is
+    release_warning: str = ""
 
     @property
     def way_out(self) -> str:
@@ -136,6 +142,7 @@ class LocalConfig:
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
+            **_absolute_paths(self.environ),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
@@ -180,6 +187,11 @@ class LocalConfig:
         return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
 
 
+def _absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths that the user named for processes that run in another directory."""
+    return {name: os.path.abspath(environ[name]) for name in _PATHS if environ.get(name)}
+
+
 def prepare(environ: Mapping[str, str]) -> LocalConfig:
     """Read ``environ``, make the data directory and take it; raises :class:`ConfigError`."""
     api_port = public_port(environ, "API_PORT", 8080)
@@ -201,8 +213,12 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     try:
         current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
+        choices = CatchChoices.read(environ)
+        release = ReleaseChoices.read(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if current.deliver and choices.way == SEND:
+        raise ConfigError("CATCH=send would let mail of anyone out: not with DELIVER=true")
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
@@ -221,6 +237,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         ports = choose_ports(data_dir, others, inbound_port)
         mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
         certificates.provide(data_dir, access.names)
+        ChaosFile(data_dir).begin(release.chaos)
         return LocalConfig(
             api_port=api_port,
             smtp_port=smtp_port,
@@ -240,6 +257,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
             notices=tuple(filter(None, (notice, *left_out))),
             delivers=current.deliver,
+            release_warning=release.warning,
         )
     except ConfigError:
         os.close(lock)
