@@ -5,7 +5,6 @@ from __future__ import annotations
 import smtplib
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,10 +35,11 @@ class Acceptance:
     catch_port: int = 0
 
     @classmethod
-    def read(cls, mailbox: SinkMailbox, environ: Mapping[str, str]) -> Acceptance:
-        """Return the acceptance as an environment wants it; raises ValueError."""
-        catch_port = int(environ.get("CATCH_PORT") or "0")
-        return cls(mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port)
+    def of(
+        cls, mailbox: SinkMailbox, choices: CatchChoices, tags: TagChoices, catch_port: int
+    ) -> Acceptance:
+        """Return the acceptance with these choices."""
+        return cls(mailbox, choices, tags, catch_port)
 
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""

@@ -7,12 +7,10 @@ they need is imported when one is asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
     API,
@@ -20,10 +18,11 @@ from infrastructure.local.mailpit.router import (
     MailpitReply,
     MailpitRequest,
     MailpitRoute,
+    NotFound,
     json_reply,
     ok,
 )
-from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.messages.parts import MessagePart, StoredMessage
 from infrastructure.local.releasing.chaos import BadTrigger, ChaosFile, Triggers
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.release import (
@@ -32,39 +31,30 @@ from infrastructure.local.releasing.release import (
     NotReleasable,
     Releaser,
 )
+from infrastructure.local.sink.mailbox import SinkMailbox
 
 #: 50 MB of attachments in base64, as JSON
 MOST_OF_SEND = 70 * 1024 * 1024
 
 _MESSAGE = f"{API}/message/{{id}}"
+_LATEST = "latest"
 
 #: Takes a message in (a request's JSON and the name of its login), and returns its id
 Accept = Callable[[dict[str, Any], str], str]
+#: Finds the part of a message with an id of Mailpit's
+FindPart = Callable[[StoredMessage, str], MessagePart | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRoutes:
-    """The operations over messages. ``spam_check`` names the spam checker, if there is one."""
+    """The operations over a mailbox. ``spam_check`` names the spam checker, if there is one."""
 
-    messages: Messages
+    mailbox: SinkMailbox
     choices: ReleaseChoices
     chaos: ChaosFile
     accept: Accept
+    find_part: FindPart
     spam_check: str = ""
-
-    @classmethod
-    def of(
-        cls, messages: Messages, data_dir: Path, environ: Mapping[str, str], spam_check: str
-    ) -> CheckRoutes:
-        """Return the operations as an environment wants them; raises ValueError."""
-
-        def accept(document: dict[str, Any], login: str) -> str:
-            from infrastructure.local.mailpit.accepting import Acceptance
-
-            return Acceptance.read(messages.mailbox, environ)(document, login)
-
-        choices = ReleaseChoices.read(environ)
-        return cls(messages, choices, ChaosFile(data_dir), accept, spam_check)
 
     def routes(self) -> list[MailpitRoute]:
         """Return the routes. Without a spam checker the sa-check has none, as there."""
@@ -133,11 +123,11 @@ class CheckRoutes:
         """Return a part as a small JPEG, a blank one if it is no image."""
         from infrastructure.local.messages.thumbnails import thumbnail
 
-        parts = MimeParts(self._message(request))
-        part = parts.part(request.parameters["part"])
+        message = self._message(request)
+        part = self.find_part(message, request.parameters["part"])
         if part is None:
             raise MailpitError(400, "attachment not found")
-        return MailpitReply(thumbnail(part.content_type, parts.data(part)), "image/jpeg")
+        return MailpitReply(thumbnail(part.content_type, message.data(part)), "image/jpeg")
 
     def release(self, request: MailpitRequest) -> MailpitReply:
         """Send a message to real addresses."""
@@ -180,26 +170,16 @@ class CheckRoutes:
         except (BadMessage, MailpitError) as error:
             return json_reply({"Error": str(error)}, 400)
 
-    def webui(self) -> dict[str, Any]:
-        """Return what `GET /webui` says of these operations."""
-        host = self.choices.host
-        relay = {
-            "Enabled": host is not None,
-            "SMTPServer": host.shown if host else "",
-            "ReturnPath": "",
-            "AllowedRecipients": ", ".join(self.choices.recipients.entries) if host else "",
-            "BlockedRecipients": "",
-            "OverrideFrom": "",
-            "PreserveMessageIDs": False,
-        }
-        return {
-            "MessageRelay": {**relay, "RecipientAllowlist": relay["AllowedRecipients"]},
-            "SpamAssassin": bool(self.spam_check),
-            "ChaosEnabled": self.choices.chaos is not None,
-        }
-
     def _message(self, request: MailpitRequest) -> StoredMessage:
-        return self.messages.of_path(request).message
+        """Return the message of the path, of which ``latest`` is the newest; raises NotFound."""
+        message_id = request.parameters["id"]
+        if message_id == _LATEST:
+            rows = self.mailbox.index.search([], 1)
+            message_id = rows[0].id if rows else ""
+        source = self.mailbox.read(message_id)
+        if source is None:
+            raise NotFound
+        return StoredMessage(source)
 
 
 def _rounded(number: float) -> float:
