@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from email.utils import parseaddr
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
 from infrastructure.local.sink.header_fields import field, header_block
@@ -26,7 +26,7 @@ from infrastructure.local.sink.mailbox_index import MailboxIndex
 from infrastructure.local.sink.mailbox_query import simple_conditions
 from infrastructure.local.sink.mailbox_rows import Condition, Row
 from infrastructure.local.sink.search_texts import lines_of, plain
-from infrastructure.local.sink.trace import Trace, split
+from infrastructure.local.sink.trace import Trace, shown, split
 
 Entry = TypedDict(
     "Entry",
@@ -46,6 +46,13 @@ Entries = list[Entry]
 # Seconds, microseconds and process of arrival: safe in a URL, unique, and in order of arrival.
 _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
 _SEEN = ":2,S"
+
+
+class Sizes(NamedTuple):
+    """The bytes of a message's file, and those that mail readers get."""
+
+    stored_bytes: int
+    shown_bytes: int
 
 
 class SinkMailbox:
@@ -77,8 +84,8 @@ class SinkMailbox:
         fresh = self._tmp + message_id
         _write_file(fresh, lines + message)
         os.rename(fresh, self._new + message_id)
-        size = len(lines) + len(message)
-        self._index.insert(_row(message_id, trace, message, size, True))
+        sizes = Sizes(len(lines) + len(message), len(shown(lines)) + len(message))
+        self._index.insert(_row(message_id, trace, message, sizes, True))
         return message_id
 
     @property
@@ -214,7 +221,8 @@ class SinkMailbox:
         path = self._path(message_id)
         unread = path is None or "S" not in path.name.partition(":2,")[2]
         trace = trace or Trace("", ())
-        return _row(message_id, trace, message[begin:], len(message), unread)
+        sizes = Sizes(len(message), len(shown(message)))
+        return _row(message_id, trace, message[begin:], sizes, unread)
 
 
 def _write_file(path: str, content: bytes) -> None:
@@ -228,7 +236,7 @@ def _write_file(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool) -> Row:
+def _row(message_id: str, trace: Trace, message: bytes, sizes: Sizes, unread: bool) -> Row:
     headers = header_block(message)
     author, name = _author(field(headers, "From"))
     subject = readable(field(headers, "Subject"))
@@ -237,7 +245,7 @@ def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool)
         recipient=", ".join(trace.recipients),
         author=author or trace.sender,
         subject=subject,
-        size=size,
+        size=sizes.stored_bytes,
         unread=unread,
         inbox=trace.inbox,
         login=trace.login,
@@ -245,6 +253,7 @@ def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool)
         recipients="\n".join(map(lines_of, trace.recipients)),
         senders="\n".join((lines_of(author), plain(name), lines_of(trace.sender))),
         subjects=subject.casefold(),
+        shown_size=sizes.shown_bytes,
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 class Row(NamedTuple):
@@ -11,7 +11,8 @@ class Row(NamedTuple):
     `senders` has lines for the address of From, for the field as people read it, and for the
     envelope sender (`search_texts`). `recipient` has all recipients of the envelope, with commas
     between them. `login` is the name that the sender logged in with. `given_tags` is a JSON array
-    of the tags that the message was given here.
+    of the tags that the message was given here. `shown_size` counts the bytes that mail readers
+    get, which tags do not change (`trace.shown`).
     """
 
     id: str
@@ -26,6 +27,7 @@ class Row(NamedTuple):
     recipients: str
     senders: str
     subjects: str
+    shown_size: int
 
 
 class Details(NamedTuple):
@@ -93,11 +95,14 @@ INSERT = (
     f" VALUES ({','.join('?' * len(Row._fields))}, 0)"
 )
 INSERT_DETAILS = f"INSERT OR REPLACE INTO details VALUES ({','.join('?' * len(Details._fields))})"
-# `uid` is never given twice, as long as the index is the same one
+# `uid` is never given twice, as long as the index is the same one: `epoch` has when it was made
 CREATE = f"""
 BEGIN IMMEDIATE;
 DROP TABLE IF EXISTS messages;
 DROP TABLE IF EXISTS details;
+DROP TABLE IF EXISTS epoch;
+CREATE TABLE epoch (seconds INTEGER NOT NULL);
+INSERT INTO epoch VALUES (CAST(strftime('%s', 'now') AS INTEGER));
 CREATE TABLE messages (
     uid INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, {",".join(f"{name} NOT NULL" for name in Row._fields[1:])},
