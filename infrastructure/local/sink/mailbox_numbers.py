@@ -1,7 +1,8 @@
 """Number the messages of the mailbox, or of one inbox, for mail readers.
 
-The number of a message is its `uid` in the index: it grows with the time of arrival, and is given
-once in an epoch. A database connection of its own lets long lists wait for nobody.
+The number of a message is its `uid` in the index: it grows with the time of arrival, and is never
+given twice as long as `validity` is the same. With a database connection of its own, a long list
+makes nobody wait.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from infrastructure.local.sink.mailbox_rows import Condition, matches_line
+from infrastructure.local.sink.mailbox_rows import Condition
 
 
 class NumberedMessage(NamedTuple):
@@ -43,7 +44,7 @@ class Flagged(NamedTuple):
 
 
 class MailboxNumbers:
-    """The messages that meet conditions, by number. Any thread may call it."""
+    """The messages that meet conditions on the columns of `messages`. Any thread may call it."""
 
     def __init__(self, root: Path) -> None:
         """Open the index of the mailbox at `root`, which exists."""
@@ -51,12 +52,11 @@ class MailboxNumbers:
         self._database = sqlite3.connect(
             root / "index.sqlite3", isolation_level=None, timeout=30, check_same_thread=False
         )
-        self._database.create_function("matches_line", 2, matches_line, deterministic=True)
 
-    def epoch(self) -> int:
+    def validity(self) -> int:
         """Seconds since 1970 at which the numbers began; another value means other numbers."""
         with self._lock:
-            return int(self._database.execute("SELECT seconds FROM epoch").fetchone()[0])
+            return int(self._database.execute("SELECT validity FROM origin").fetchone()[0])
 
     def next_uid(self) -> int:
         """A number that is greater than all numbers so far, and not greater than later ones."""
@@ -72,10 +72,14 @@ class MailboxNumbers:
 
     def sums(self, scope: Sequence[Condition]) -> Sums:
         """The sums of all messages in a scope, without a look at their rows."""
-        columns = "count(*), ifnull(sum(unread), 0), ifnull(sum(uid), 0), ifnull(sum(uid*unread), 0)"
+        columns = (
+            "count(*), ifnull(sum(unread), 0), ifnull(sum(uid), 0), ifnull(sum(uid*unread), 0)"
+        )
         source, values = _source(scope)
         with self._lock:
-            return Sums(*self._database.execute(f"SELECT {columns} FROM {source}", values).fetchone())
+            return Sums(
+                *self._database.execute(f"SELECT {columns} FROM {source}", values).fetchone()
+            )
 
     def flagged(self, scope: Sequence[Condition], after: int = 0) -> Flagged:
         """The messages with a greater number than `after`."""
@@ -121,8 +125,5 @@ class MailboxNumbers:
 
 def _source(conditions: Sequence[Condition]) -> tuple[str, list[str | int]]:
     """Return what follows FROM for the messages that meet all conditions, and its values."""
-    details = " JOIN details USING (id)" if any(each.needs_details for each in conditions) else ""
     where = " AND ".join(f"({each.sql})" for each in conditions) or "1"
-    return f"messages{details} WHERE {where}", [
-        value for each in conditions for value in each.values
-    ]
+    return f"messages WHERE {where}", [value for each in conditions for value in each.values]

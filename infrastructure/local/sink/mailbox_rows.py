@@ -95,14 +95,14 @@ INSERT = (
     f" VALUES ({','.join('?' * len(Row._fields))}, 0)"
 )
 INSERT_DETAILS = f"INSERT OR REPLACE INTO details VALUES ({','.join('?' * len(Details._fields))})"
-# `uid` is never given twice, as long as the index is the same one: `epoch` has when it was made
+# `uid` is never given twice, as long as the index is the same one: `origin` has when it was made
 CREATE = f"""
 BEGIN IMMEDIATE;
 DROP TABLE IF EXISTS messages;
 DROP TABLE IF EXISTS details;
-DROP TABLE IF EXISTS epoch;
-CREATE TABLE epoch (seconds INTEGER NOT NULL);
-INSERT INTO epoch VALUES (CAST(strftime('%s', 'now') AS INTEGER));
+DROP TABLE IF EXISTS origin;
+CREATE TABLE origin (validity INTEGER NOT NULL);
+INSERT INTO origin VALUES (strftime('%s', 'now'));
 CREATE TABLE messages (
     uid INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, {",".join(f"{name} NOT NULL" for name in Row._fields[1:])},
