@@ -53,11 +53,13 @@ class Mailboxes:
         """Return the responses of LIST or LSUB."""
         if not pattern:
             return [b'* %b (\\Noselect) "/" ""\r\n' % word.encode()]
-        expression = _expression(read_mailbox_name(reference + pattern))
+        text = read_mailbox_name(reference + pattern)
+        # INBOX alone may be written in any case
+        of_inbox, of_others = _expression(text.upper()), _expression(text)
         return [
             b'* %b (%b) "/" %b\r\n' % (word.encode(), attributes.encode(), quoted(name))
             for name, attributes in self.names().items()
-            if expression.fullmatch(name)
+            if (of_inbox if name == INBOX else of_others).fullmatch(name)
         ]
 
 
@@ -84,8 +86,6 @@ def _expression(pattern: str) -> re.Pattern[str]:
     if len(pieces) > 2 * _MOST_WILDCARDS:
         return re.compile(r"(?!)")
     wildcards = {"*": ".*", "%": f"[^{DELIMITER}]*"}
-    if pattern[: len(INBOX)].upper() == INBOX:
-        pieces[0] = INBOX + pieces[0][len(INBOX) :]
     text = "".join(wildcards.get(each) or re.escape(each) for each in pieces)
     return re.compile(text, re.DOTALL)
 

@@ -78,7 +78,7 @@ class ImapSession:
             if command.name == "STARTTLS":
                 return await self._start_tls(tag)
             text = await self._do(command)
-            if self.selection and command.name not in _KEEP_POSITIONS:
+            if self.selection is not None and command.name not in _KEEP_POSITIONS:
                 await self._tell_changes(self.selection)
             self._bad = 0
             self.say(f"{tag} OK {text or command.name + ' completed'}")
@@ -269,7 +269,7 @@ class ImapSession:
             if loop.time() > end:
                 self.selection = None
                 return self._end("idle for too long")
-            if self.selection:
+            if self.selection is not None:
                 await self._tell_changes(self.selection)
         if (await self.connection.line(MOST_OCTETS)).upper() != b"DONE":
             raise BadCommand("DONE expected")

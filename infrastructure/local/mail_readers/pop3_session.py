@@ -181,7 +181,8 @@ class Pop3Session:
             raise Pop3Error("TOP takes a message and a number of lines")
         content = await self._content(self._position(number))
         head, blank, body = content.partition(b"\r\n\r\n")
-        lines = body.split(b"\r\n", int(count))[: int(count)]
+        most = int(count) if body else 0
+        lines = body.removesuffix(b"\r\n").split(b"\r\n", most)[:most]
         self._say("+OK top follows")
         self._say_content(head + blank + b"".join(each + b"\r\n" for each in lines))
 
