@@ -20,6 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.mail_readers.choices import PASSWORDS
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -54,7 +55,7 @@ Postfinch is ready.
   TLS       {tls} (trust {authority})
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Catching  {catching}
-  Mailbox   {url}/local/mailbox
+{readers}  Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
 {first_message}
@@ -190,6 +191,7 @@ def announcement(config: LocalConfig) -> str:
         tls=_tls_addresses(config),
         inbound_port=config.ports.inbound,
         catching=_catching_address(config),
+        readers=_reader_addresses(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)),
@@ -208,6 +210,17 @@ def _red(text: str) -> str:
 def _catching_address(config: LocalConfig) -> str:
     port = config.mailbox_ports.catch
     return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
+
+
+def _reader_addresses(config: LocalConfig) -> str:
+    """Return a line for each port that mail readers may use."""
+    logins = f"logins of {PASSWORDS}" if config.environ.get(PASSWORDS) else "any login"
+    ports = {"POP3": config.mailbox_ports.pop3, "IMAP": config.mailbox_ports.imap}
+    return "".join(
+        f"  {name}      localhost:{port} (the mailbox; {logins})\n"
+        for name, port in ports.items()
+        if port
+    )
 
 
 def _tls_addresses(config: LocalConfig) -> str:

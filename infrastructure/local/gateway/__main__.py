@@ -9,7 +9,8 @@ There is
 - ``GET /``, which leads to the console
 - ``/local``: what only a local runtime has, such as the mailbox and the local DNS
 
-The paths under ``/local`` need no key, but for signing in.
+The paths under ``/local`` need no key, but for signing in. Mail readers are served beside it, on
+``POP3_PORT`` and ``IMAP_PORT``.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mail_readers.companion import MailReaders
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
@@ -62,6 +64,7 @@ def main() -> None:
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
     requests = RequestCounts()
+    mailbox = SinkMailbox(data_dir / "mail")
     gateway = Gateway(
         app,
         max_body_bytes=current.max_body_bytes,
@@ -69,11 +72,12 @@ def main() -> None:
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
-                data_dir, requests, lambda: http_server.should_exit, access
+                data_dir, requests, lambda: http_server.should_exit, access, mailbox
             )
         },
         access=access,
         count=requests.add,
+        companions=[MailReaders.of_environment(os.environ, mailbox, access)],
     )
     http_server = server(
         gateway,
@@ -111,9 +115,10 @@ def local_endpoints(
     requests: RequestCounts,
     is_stopping: Callable[[], bool],
     access: LocalAccess = NOBODY_ELSE,
+    mailbox: SinkMailbox | None = None,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = SinkMailbox(data_dir / "mail")
+    mailbox = mailbox or SinkMailbox(data_dir / "mail")
     delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
     endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
     feed = LiveFeed()

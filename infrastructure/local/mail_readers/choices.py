@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-VARIABLE = "MAILBOX_PASSWORDS"
+PASSWORDS = "MAILBOX_PASSWORDS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ class ReaderChoices:
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> ReaderChoices:
         """Return the choices of an environment."""
-        return cls(environ.get(VARIABLE, ""), environ.get("CATCH_INBOX") == "login")
+        return cls(environ.get(PASSWORDS, ""), environ.get("CATCH_INBOX") == "login")
 
 
-def check(environ: Mapping[str, str]) -> None:
+def check_passwords(environ: Mapping[str, str]) -> None:
     """Raise ValueError with one line for the user if the file of passwords cannot be used."""
-    if path := environ.get(VARIABLE):
+    if path := environ.get(PASSWORDS):
         from infrastructure.local.passwords import Passwords
 
         try:
             Passwords.read(path)
         except ValueError as error:
-            raise ValueError(f"{VARIABLE}: {error}") from None
+            raise ValueError(f"{PASSWORDS}: {error}") from None

@@ -44,6 +44,7 @@ from urllib.parse import urlsplit
 from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -201,6 +202,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     try:
         current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
+        check_passwords(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)

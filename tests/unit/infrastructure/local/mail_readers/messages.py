@@ -28,7 +28,8 @@ MIXED = (
     b"From: bob@c.test\r\nSubject: Inside\r\n"
     b'Content-Type: multipart/mixed; boundary="deep"\r\n\r\n'
     b"--deep\r\n\r\nDeep text\r\n"
-    b"--deep\r\nContent-Type: application/pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n"
+    b"--deep\r\nContent-Type: application/pdf\r\n"
+    b"Content-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n"
     b"--deep--\r\n"
     b"--out--\r\nEpilogue\r\n"
 )
