@@ -21,6 +21,7 @@ from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.catching.choices import STORE, CatchChoices
+from infrastructure.local.mail_readers.choices import PASSWORDS
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
@@ -59,7 +60,7 @@ Postfinch is ready.
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Catching  {catching}
   Mailpit   {mailpit}
-  Mailbox   {url}/local/mailbox
+{readers}  Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
 {first_message}
@@ -204,6 +205,7 @@ def announcement(config: LocalConfig) -> str:
         inbound_port=config.ports.inbound,
         catching=_catching_address(config),
         mailpit=_mailpit_address(config),
+        readers=_reader_addresses(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)) + _red(config.release_warning),
@@ -230,6 +232,17 @@ def _mailpit_address(config: LocalConfig) -> str:
         return "off"
     root = MailpitChoices.read(config.environ).root
     return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
+
+
+def _reader_addresses(config: LocalConfig) -> str:
+    """Return a line for each port that mail readers may use."""
+    logins = f"logins of {PASSWORDS}" if config.environ.get(PASSWORDS) else "any login"
+    ports = {"POP3": config.mailbox_ports.pop3, "IMAP": config.mailbox_ports.imap}
+    return "".join(
+        f"  {name}      localhost:{port} (the mailbox; {logins})\n"
+        for name, port in ports.items()
+        if port
+    )
 
 
 def _tls_addresses(config: LocalConfig) -> str:

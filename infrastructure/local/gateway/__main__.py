@@ -9,7 +9,8 @@ There is
 - ``GET /``, which leads to the console
 - ``/local``: what only a local runtime has, such as the mailbox and the local DNS
 
-The paths under ``/local`` need no key, but for signing in.
+The paths under ``/local`` need no key, but for signing in. Mail readers are served beside it, on
+``POP3_PORT`` and ``IMAP_PORT``.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mail_readers.companion import MailReaders
 from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
@@ -114,7 +116,12 @@ def main() -> None:
         count=requests.add,
         activity=activity,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
-        companions=[upkeep, *([mailpit] if mailpit_port else []), *_forwarding(data_dir, mailbox)],
+        companions=[
+            upkeep,
+            *([mailpit] if mailpit_port else []),
+            *_forwarding(data_dir, mailbox),
+            MailReaders.of_environment(os.environ, mailbox, access),
+        ],
     )
     http_server = server(
         gateway,

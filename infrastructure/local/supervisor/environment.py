@@ -45,6 +45,7 @@ from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
@@ -216,6 +217,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         choices = CatchChoices.read(environ)
         release = releasing.release_choices(environ)
         _check_mailpit_choices(environ)
+        check_passwords(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     if current.deliver and choices.way == SEND:
