@@ -44,7 +44,9 @@ export function clientsWith(clients, support) {
     const those = all.filter((each) => each.support === support);
     if (!those.length) return [];
     const notes = new Set(those.map((each) => each.note).filter(Boolean));
-    return [{ name: nameOf(all, support), notes: [...notes].sort((a, b) => Number(a) - Number(b)) }];
+    return [
+      { name: nameOf(all, support), notes: [...notes].sort((a, b) => Number(a) - Number(b)) },
+    ];
   });
 }
 

@@ -50,9 +50,9 @@ function Shares({ check }) {
     <div class="shares">
       <${SharesBar} shares=${check} />
       <ul class="row wraps">
-        <li><i class="dot good"></i><b>${percent(check.supported)}</b> supported</li>
-        <li><i class="dot warn"></i><b>${percent(check.partial)}</b> in part</li>
-        <li><i class="dot bad"></i><b>${percent(check.unsupported)}</b> not supported</li>
+        <li><i class="dot share-good"></i><b>${percent(check.supported)}</b> supported</li>
+        <li><i class="dot share-warn"></i><b>${percent(check.partial)}</b> in part</li>
+        <li><i class="dot share-bad"></i><b>${percent(check.unsupported)}</b> not supported</li>
       </ul>
     </div>
   `;
@@ -61,9 +61,9 @@ function Shares({ check }) {
 function SharesBar({ shares }) {
   return html`
     <div class="shares-bar" aria-hidden="true">
-      <i class="good" style=${{ flexGrow: shares.supported }}></i>
-      <i class="warn" style=${{ flexGrow: shares.partial }}></i>
-      <i class="bad" style=${{ flexGrow: shares.unsupported }}></i>
+      <i class="share-good" style=${{ flexGrow: shares.supported }}></i>
+      <i class="share-warn" style=${{ flexGrow: shares.partial }}></i>
+      <i class="share-bad" style=${{ flexGrow: shares.unsupported }}></i>
     </div>
   `;
 }

@@ -38,9 +38,7 @@ export function LinkCheck({ message }) {
         data?.links.length > 0 &&
         html`
           <ul class="items" aria-label="Links by status">
-            ${errorsFirst(data.links).map(
-              (each) => html`<${Link} key=${each.url} link=${each} />`,
-            )}
+            ${errorsFirst(data.links).map((each) => html`<${Link} key=${each.url} link=${each} />`)}
           </ul>
         `
       }

@@ -1,11 +1,12 @@
 // A request of the mailbox that is made when somebody asks for it, and may take a while.
 import { useEffect, useRef, useState } from "../vendor/preact.js";
 
+/** @type {{data: any, error: any, busy: boolean}} */
 const IDLE = { data: null, error: null, busy: false };
 
 /**
- * Returns `{data, error, busy, send}`: the `results` of the last answer to `request()`, or what went
- * wrong. Another `id` is another message, with nothing asked yet.
+ * Returns `{data, error, busy, send}`: the `results` of the last answer to `request()`, or what
+ * went wrong. Another `id` is another message, with nothing asked yet.
  */
 export function useRequest(request, id) {
   const [state, setState] = useState(IDLE);

@@ -3,13 +3,15 @@ import { html, useEffect, useState } from "../vendor/preact.js";
 import { number, plural } from "../core/format.js";
 import { inboxKey, inboxName, useInboxes } from "../core/inboxes.js";
 import { useKeys } from "../core/keys.js";
+import { learnReleasing, releasing } from "../core/releasing.js";
 import { useSettled } from "../core/resource.js";
 import { go, href, route, setQuery } from "../core/router.js";
 import { may, outgoing, shownSubaccount } from "../core/service.js";
 import { Badge, Button, Icon, IconButton, Time } from "../parts/controls.js";
 import { CurlButton } from "../parts/code.js";
-import { Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
+import { attempt, Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
 import { List } from "../parts/list.js";
+import { AlarmBar } from "../parts/outgoing.js";
 import { SearchField } from "../parts/search-field.js";
 import { bulkActions, useMessageActions } from "./mailbox-actions.js";
 import { InboxChoice } from "./mailbox-inboxes.js";
@@ -35,6 +37,9 @@ export default function Mailbox() {
   const load = useFirstPage(query, setState);
   const more = useOlder(state, setState);
   const connected = useNews(load, setState);
+  useEffect(() => {
+    attempt(learnReleasing);
+  }, []);
   const inboxes = useInboxes();
   const counts = shownCounts(state, inboxes);
 
@@ -54,6 +59,7 @@ export default function Mailbox() {
   return html`
     <div class="page full">
       <h1 class="visually-hidden">Mailbox</h1>
+      <${AlarmBar} text=${releasing.value.warning} />
       <div class="panes ${selected ? "open" : nothing ? "alone" : ""}">
         <section class="pane" aria-label="Messages">
           <${Head}
