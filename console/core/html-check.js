@@ -3,84 +3,79 @@
 import { get } from "./api.js";
 
 /**
- * What a client shows of a feature; `note` is the number of one of the feature's notes, or empty.
+ * What a version of a client does with a feature; `note` is the number of one of the feature's
+ * notes, or empty.
  * @typedef {{family: string, platform: string, version: string, name: string,
  *   support: "yes" | "partial" | "no", note: string}} Client
  */
 
 /** The clients that most people read mail with come first. */
-const FIRST = ["gmail", "apple-mail", "outlook", "yahoo", "samsung-email"];
+const FIRST = ["Gmail", "Apple Mail", "Outlook", "Yahoo! Mail", "Samsung Email"];
 const PLATFORMS = { "Desktop Webmail": "web", "Mobile Webmail": "mobile web" };
 
 /**
- * The HTML check of a message. Each warning also has the `example` of its feature, as the message
- * has it; it is empty if that is not known.
+ * The HTML check of a message, with all features that some client does not support as `rows`, the
+ * least supported first. Those that do not weigh in the score are among them.
  */
 export async function htmlCheckOf(message, signal) {
-  const path = `local/mailbox/${message}`;
-  const [check, features] = await Promise.all(
-    ["html-check", "features"].map((each) => get(`${path}/${each}`, undefined, { signal })),
-  );
-  const examples = new Map(features.results.map((each) => [each.feature, each.example]));
-  const warnings = check.results.warnings.map((each) => ({
+  const path = `local/mailbox/${message}/html-check`;
+  const { results: check } = await get(path, undefined, { signal });
+  const families = Object.keys(check.platforms);
+  const rows = [...check.warnings, ...check.others].map((each) => ({
     ...each,
-    example: examples.get(each.slug) ?? "",
+    notes: Object.entries(each.notes).map(([note, text]) => [Number(note), withoutMarkup(text)]),
+    none: clientsWith(each.results, "no", families),
+    partly: clientsWith(each.results, "partial", families),
   }));
-  return { ...check.results, warnings: warnings.sort(byWeight) };
+  rows.sort((a, b) => b.unsupported - a.unsupported || b.partial - a.partial);
+  return { ...check, rows };
 }
 
-const byWeight = (a, b) => b.unsupported - a.unsupported || b.partial - a.partial;
+const withoutMarkup = (text) =>
+  new DOMParser().parseFromString(text, "text/html").body.textContent ?? "";
 
 /**
  * The clients with some support, each with what stands for it: its family alone if all of its
  * platforms have it. `notes` are the numbers of those that tell more.
  * @param {Client[]} clients
  * @param {Client["support"]} support
+ * @param {string[]} families the names of all families
  */
-export function clientsWith(clients, support) {
-  const families = [...Map.groupBy(clients, (each) => each.family)];
-  families.sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
-  return families.flatMap(([, all]) => {
+export function clientsWith(clients, support, families) {
+  const groups = [...Map.groupBy(clients, (each) => familyOf(each, families))];
+  groups.sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+  return groups.flatMap(([family, all]) => {
     const those = all.filter((each) => each.support === support);
     if (!those.length) return [];
-    const notes = new Set(those.map((each) => each.note).filter(Boolean));
-    return [
-      { name: nameOf(all, support), notes: [...notes].sort((a, b) => Number(a) - Number(b)) },
-    ];
+    const notes = new Set(those.map((each) => Number(each.note)).filter(Boolean));
+    return [{ name: nameOf(family, all, support), notes: [...notes].sort((a, b) => a - b) }];
   });
 }
 
 const rank = (family) => (FIRST.includes(family) ? FIRST.indexOf(family) : FIRST.length);
 
+/** The longest name of a family that the name of a client begins with. */
+function familyOf({ name, family }, families) {
+  const names = families.filter((each) => name.startsWith(`${each} `));
+  return names.sort((a, b) => b.length - a.length)[0] ?? family;
+}
+
 /** What stands for those of a family with some support. */
-function nameOf(all, support) {
-  const family = familyName(all);
+function nameOf(family, all, support) {
   if (all.every((each) => each.support === support)) return family;
   const parts = [...Map.groupBy(all, (each) => each.platform).values()].flatMap((versions) =>
-    partOf(versions, support, family),
+    partOf(family, versions, support),
   );
-  return parts.length ? `${family} (${parts.join(", ")})` : family;
+  return `${family} (${parts.join(", ")})`;
 }
 
 /** The platform, with its versions if the latest one is not among them. */
-function partOf(versions, support, family) {
+function partOf(family, versions, support) {
   const those = versions.filter((each) => each.support === support);
   if (!those.length) return [];
-  const platform = withoutVersion(versions[0]).slice(family.length).trim();
-  const isLatest = versions.at(-1).support === support;
+  const { name, version } = versions[0];
+  const platform = name.slice(family.length, name.length - version.length - 3).trim();
+  const isLatest = versions.at(-1)?.support === support;
   const numbers = isLatest ? "" : those.map((each) => each.version).join(", ");
   return [[PLATFORMS[platform] ?? platform, numbers].filter(Boolean).join(" ")];
 }
-
-/** The words that the names of all platforms begin with. */
-function familyName(clients) {
-  const [first, ...others] = [...new Set(clients.map(withoutVersion))].map((each) =>
-    each.split(" "),
-  );
-  if (!others.length) return first.join(" ");
-  const end = first.findIndex((word, index) => others.some((each) => each[index] !== word));
-  return (end < 1 ? first : first.slice(0, end)).join(" ");
-}
-
-const withoutVersion = ({ name, version }) =>
-  name.endsWith(` (${version})`) ? name.slice(0, -version.length - 3) : name;

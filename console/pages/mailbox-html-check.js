@@ -1,7 +1,7 @@
 // Which mail clients show what a message's HTML and CSS ask for.
 import { html } from "../vendor/preact.js";
 import { plural } from "../core/format.js";
-import { clientsWith, htmlCheckOf } from "../core/html-check.js";
+import { htmlCheckOf } from "../core/html-check.js";
 import { useResource } from "../core/resource.js";
 import { CurlButton } from "../parts/code.js";
 import { Icon } from "../parts/controls.js";
@@ -22,8 +22,8 @@ export function HtmlCheck({ message }) {
       <${Loaded} resource=${resource}>
         ${(check) => html`
           ${
-            check.warnings.length
-              ? html`<${Shares} check=${check} /><${Table} warnings=${check.warnings} />`
+            check.rows.length
+              ? html`<${Shares} check=${check} /><${Table} rows=${check.rows} />`
               : html`
                 <${Empty} level=${4} icon="check" title="Every client shows it">
                   The message uses no HTML and no CSS that a tested mail client does not support.
@@ -31,8 +31,8 @@ export function HtmlCheck({ message }) {
               `
           }
           <p class="grid-foot">
-            ${plural(check.tests, "test")} of ${plural(check.nodes, "element")}. The knowledge about
-            clients is that of${" "}
+            ${plural(check.nodes, "element")}, ${plural(check.tests, "test")}. What clients support
+            is known from${" "}
             <a href="https://www.caniemail.com/" target="_blank" rel="noopener noreferrer">
               caniemail.com
             </a>
@@ -68,7 +68,7 @@ function SharesBar({ shares }) {
   `;
 }
 
-function Table({ warnings }) {
+function Table({ rows }) {
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Support by mail clients">
       <table class="table support">
@@ -80,15 +80,15 @@ function Table({ warnings }) {
           </tr>
         </thead>
         <tbody>
-          ${warnings.map((each) => html`<${Warning} key=${each.slug} warning=${each} />`)}
+          ${rows.map((each) => html`<${Row} key=${each.slug} row=${each} />`)}
         </tbody>
       </table>
     </div>
   `;
 }
 
-function Warning({ warning }) {
-  const { title, url, example, found, results, notes } = warning;
+function Row({ row }) {
+  const { title, url, example, found, notes } = row;
   return html`
     <tr>
       <th scope="row">
@@ -96,28 +96,27 @@ function Warning({ warning }) {
           ${title} <${Icon} name="external-link" label="at caniemail.com" />
         </a>
         ${example && html`<span class="soft mono wrap">${example}</span>`}
-        <${SharesBar} shares=${warning} />
+        <${SharesBar} shares=${row} />
         <span class="soft">
-          ${percent(warning.supported)} supported${found > 1 && `, ${plural(found, "use")}`}
+          ${percent(row.supported)} of clients${found > 1 && `, ${plural(found, "use")}`}
         </span>
         <${Notes} notes=${notes} title=${title} />
       </th>
-      <${Clients} clients=${clientsWith(results, "no")} />
-      <${Clients} clients=${clientsWith(results, "partial")} />
+      <${Clients} clients=${row.none} />
+      <${Clients} clients=${row.partly} />
     </tr>
   `;
 }
 
 function Notes({ notes, title }) {
-  const numbers = Object.keys(notes).sort((a, b) => Number(a) - Number(b));
-  if (!numbers.length) return null;
+  if (!notes.length) return null;
   return html`
     <details class="notes">
       <summary>
-        ${plural(numbers.length, "note")}<span class="visually-hidden"> on ${title}</span>
+        ${plural(notes.length, "note")}<span class="visually-hidden"> on ${title}</span>
       </summary>
       <ol>
-        ${numbers.map((each) => html`<li key=${each} value=${each}>${notes[each]}</li>`)}
+        ${notes.map(([note, text]) => html`<li key=${note} value=${note}>${text}</li>`)}
       </ol>
     </details>
   `;

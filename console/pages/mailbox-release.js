@@ -4,7 +4,7 @@ import { ApiError, post } from "../core/api.js";
 import { recipientsOf } from "../core/envelope.js";
 import { plural } from "../core/format.js";
 import { admits, releasing } from "../core/releasing.js";
-import { IconButton, TextField } from "../parts/controls.js";
+import { Button, TextField } from "../parts/controls.js";
 import { Dialog } from "../parts/dialog.js";
 import { Notice, toast } from "../parts/feedback.js";
 
@@ -15,12 +15,15 @@ export function Release({ message }) {
   const [open, setOpen] = useState(false);
   if (!releasing.value.host || !message) return null;
   return html`
-    <${IconButton}
+    <${Button}
       icon="send"
-      label="Release"
-      kind="ghost small"
+      kind="small release"
+      aria-label="Release"
+      title="Send it to real addresses"
       onClick=${() => setOpen(true)}
-    />
+    >
+      <span>Release</span>
+    <//>
     ${open && html`<${ReleaseDialog} message=${message} onClose=${() => setOpen(false)} />`}
   `;
 }
