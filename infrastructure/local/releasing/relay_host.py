@@ -20,7 +20,14 @@ _NOT_IN_ADDRESS = re.compile(r"[\x00-\x20\x7f<>]")
 
 
 class HostFailed(Exception):
-    """The server did not take the message; the text says why."""
+    """The server did not take the message; the text says why.
+
+    ``is_final`` tells that it refused this message, and would do so again.
+    """
+
+    def __init__(self, text: str, *, is_final: bool = False) -> None:
+        super().__init__(text)
+        self.is_final = is_final
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +75,25 @@ class RelayHost:
 
         for address in (sender, *recipients):
             if _NOT_IN_ADDRESS.search(address):
-                raise HostFailed(f"{address!r} is no address for an SMTP command")
+                text = f"{address!r} is no address for an SMTP command"
+                raise HostFailed(text, is_final=True)
         try:
             with self._connection() as connection:
                 options = _options(connection, sender, recipients, message)
                 replies = connection.sendmail(sender, list(recipients), message, options)
         except smtplib.SMTPRecipientsRefused as error:
-            raise HostFailed(f"{self.shown} refused every recipient: {error}") from None
+            replies = error.recipients
+            lines = ", ".join(f"{each}: {_text(*replies[each])}" for each in replies)
+            is_final = all(code >= 500 for code, _ in replies.values())
+            text = f"{self.shown} refused every recipient: {lines}"
+            raise HostFailed(text, is_final=is_final) from None
+        except (smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as error:
+            reply = _text(error.smtp_code, error.smtp_error)
+            text = f"{self.shown} did not take the message: {reply}"
+            raise HostFailed(text, is_final=error.smtp_code >= 500) from None
         except (OSError, smtplib.SMTPException, ValueError) as error:
             raise HostFailed(f"{self.shown} did not take the message: {error}") from None
-        return {address: _text(code, text) for address, (code, text) in replies.items()}
+        return {address: _text(*reply) for address, reply in replies.items()}
 
     def _connection(self) -> smtplib.SMTP:
         import smtplib
@@ -117,5 +133,5 @@ def _options(
     return options
 
 
-def _text(code: int, text: bytes) -> str:
-    return f"{code} {text.decode('utf-8', 'replace')}"
+def _text(code: int, text: bytes | str) -> str:
+    return f"{code} {text if isinstance(text, str) else text.decode('utf-8', 'replace')}"

@@ -57,8 +57,9 @@ class Releaser:
             raise BadRecipient("No valid addresses found")
         others = self._choices.recipients.beyond(addresses)
         if others:
-            noun = "Address does" if len(others) == 1 else "Addresses do"
-            raise NotReleasable(f"Failed: {noun} not match the allowlist: {', '.join(others)}")
+            noun = "Address" if len(others) == 1 else "Addresses"
+            text = f"Failed: {len(others)} {noun} do not match the allowlist"
+            raise NotReleasable(f"{text}: {', '.join(others)}")
         sender = sender_of(content)
         refusals = host.send(sender, addresses, prepared(content, domain_of(sender)))
         recipients = [each for each in addresses if each not in refusals]
