@@ -74,7 +74,7 @@ def test_an_inbox_has_its_own_mail_with_recipients_and_tags(post: Post) -> None:
     message = inbox.wait_for(to="BOB@*")
     assert (message.recipients, message.tags) == (["ann@a.test", "bob@b.test"], ["order"])
     assert (message.inbox, len(inbox)) == ("shop", 1)
-    with pytest.raises(NeverHappened, match="Message to ann@a.test, bob@b.test: 'Order'"):
+    with pytest.raises(NeverHappened, match=r"Message to ann@a\.test, bob@b\.test: 'Order'"):
         inbox.wait_for(to="cat@*", timeout=0)
     inbox.clear()
     assert [each.to for each in Mailbox(post.api, inbox="blog")] == ["cat@c.test"]
