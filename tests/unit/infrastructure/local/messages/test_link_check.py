@@ -160,7 +160,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     def getaddrinfo(host: str, *arguments: Any, **options: Any) -> list[Any]:
         return look_up(next(addresses) if host == "a.test" else host, *arguments, **options)
 
-    monkeypatch.setattr(web_probe.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     until = time.monotonic() + 5
     assert web_probe.probe("HEAD", f"http://a.test:{port}/200", until, private=True)[0] == 200
     assert next(addresses) == "203.0.113.9", "a second look-up could lead elsewhere"
@@ -170,7 +170,7 @@ def test_what_gives_no_response_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     def getaddrinfo(*arguments: Any, **options: Any) -> list[Any]:
         raise socket.gaierror
 
-    monkeypatch.setattr(web_probe.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     html = '<a href="https://nowhere.test/">x</a><a href="http://user@a.test/">y</a>'
     links = LinkChecker().check(message(html))
     assert [(each.status_code, each.is_error) for each in links] == [(0, True), (0, True)]
