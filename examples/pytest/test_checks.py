@@ -1,6 +1,6 @@
 """Check a newsletter before anybody gets it: mail clients show it, and its links lead somewhere.
 
-The site is on this machine, so the configuration of pytest lets the service request private addresses:
+The site is on this machine, so the configuration of pytest lets the service request it:
 
     postfinch_settings = "LINK_CHECK_PRIVATE=true"
 """
