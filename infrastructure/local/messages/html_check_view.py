@@ -47,4 +47,4 @@ def html_check_view(html: str) -> Shown:
 
 
 def _shown(use: UsedFeature) -> Shown:
-    return {**asdict(use.feature), "found": use.found, **asdict(use.score)}
+    return {**asdict(use.feature), "found": use.uses, **asdict(use.score)}
