@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
 from infrastructure.local.messages.client_support import feature_support, platforms_by_family
 from infrastructure.local.messages.features import features_of
 from infrastructure.local.messages.html_check import UsedFeature, html_check, score_of
+from infrastructure.local.messages.links import is_pixel
 
 Shown = dict[str, Any]
+
+# As the service writes its pixels
+_IMAGE = re.compile(r'<img src="([^"<>]{0,2000})"[^<>]{0,200}>')
 
 
 def html_check_view(html: str) -> Shown:
@@ -17,8 +22,9 @@ def html_check_view(html: str) -> Shown:
 
     ``warnings`` weigh in the score. ``others`` do not, because Mailpit does not test them. Each has
     the ``example`` of its first use, which is empty where only an inlined style has it. What every
-    client supports is in neither.
+    client supports is in neither, nor are the service's pixels, which no sender can change.
     """
+    html = _IMAGE.sub(lambda match: "" if is_pixel(match[1]) else match[0], html)
     check = html_check(html)
     features = {each.feature: each for each in features_of(html)}
     slugs = {each.feature.slug for each in check.warnings}
