@@ -68,18 +68,19 @@ function SharesBar({ shares }) {
   `;
 }
 
+/** On a phone the cells of a row are below each other; roles say that it stays a table. */
 function Table({ rows }) {
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Support by mail clients">
-      <table class="table support">
-        <thead>
-          <tr>
-            <th scope="col">The message uses</th>
-            <th scope="col">Not shown by</th>
-            <th scope="col">In part by</th>
+      <table class="table support" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th scope="col" role="columnheader">The message uses</th>
+            <th scope="col" role="columnheader">Not shown by</th>
+            <th scope="col" role="columnheader">In part by</th>
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           ${rows.map((each) => html`<${Row} key=${each.slug} row=${each} />`)}
         </tbody>
       </table>
@@ -90,20 +91,20 @@ function Table({ rows }) {
 function Row({ row }) {
   const { title, url, example, found, notes } = row;
   return html`
-    <tr>
-      <th scope="row">
+    <tr role="row">
+      <th scope="row" role="rowheader">
         <a href=${url} target="_blank" rel="noopener noreferrer">
           ${title} <${Icon} name="external-link" label="at caniemail.com" />
         </a>
         ${example && html`<span class="soft mono wrap">${example}</span>`}
         <${SharesBar} shares=${row} />
         <span class="soft">
-          ${percent(row.supported)} of clients${found > 1 && `, ${plural(found, "use")}`}
+          supported by ${percent(row.supported)}${found > 1 && `, ${plural(found, "use")}`}
         </span>
         <${Notes} notes=${notes} title=${title} />
       </th>
-      <${Clients} clients=${row.none} />
-      <${Clients} clients=${row.partly} />
+      <${Clients} clients=${row.none} label="Not shown by" />
+      <${Clients} clients=${row.partly} label="In part by" />
     </tr>
   `;
 }
@@ -122,10 +123,11 @@ function Notes({ notes, title }) {
   `;
 }
 
-function Clients({ clients }) {
-  if (!clients.length) return html`<td><span class="faint">none</span></td>`;
+function Clients({ clients, label }) {
   return html`
-    <td>
+    <td role="cell" class=${clients.length ? "" : "empty-cell"}>
+      <span class="cell-label" aria-hidden="true">${label}</span>
+      ${!clients.length && html`<span class="faint">none</span>`}
       ${clients.map(
         ({ name, notes }, index) => html`
           ${index > 0 && ", "}${name}${

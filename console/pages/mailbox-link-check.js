@@ -37,7 +37,7 @@ export function LinkCheck({ message }) {
       ${
         data?.links.length > 0 &&
         html`
-          <ul class="items" aria-label="Links by status">
+          <ul class="items checked-links" aria-label="Links by status">
             ${errorsFirst(data.links).map((each) => html`<${Link} key=${each.url} link=${each} />`)}
           </ul>
         `
