@@ -112,9 +112,9 @@ export function Checks({ message }) {
           <//>
         `}
       <//>
-      ${message.html !== null && html`<${HtmlCheck} message=${message} />`}
       <${LinkCheck} message=${message} />
       <${SpamCheck} message=${message} />
+      ${message.html !== null && html`<${HtmlCheck} message=${message} />`}
     </div>
   `;
 }
