@@ -20,6 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -210,6 +211,14 @@ def _catching_address(config: LocalConfig) -> str:
     return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
 
 
+def _lines_of_mailpit(config: LocalConfig) -> list[str]:
+    """Return the lines that programs wait for in the output of a container; else none."""
+    if not config.logs_to_stdout:
+        return []
+    ports = config.mailbox_ports
+    return listening_lines(ports.catch, ports.mailpit, config.environ.get("MAILPIT_ROOT", ""))
+
+
 def _tls_addresses(config: LocalConfig) -> str:
     https = f"https://localhost:{config.api_tls_port}" if config.api_tls_port else ""
     smtps = f"smtps://localhost:{config.smtp_tls_port}" if config.smtp_tls_port else ""
@@ -255,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
         except StopRequested:
             return 0
         with address_file(config.data_dir, address_of(config)):
-            print(announcement(config), flush=True)
+            print(*_lines_of_mailpit(config), announcement(config), sep="\n", flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)
     return 0
