@@ -6,19 +6,18 @@ import re
 import shutil
 import urllib.request
 from collections.abc import Iterator
-from difflib import ndiff
-from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.container.engine import BASE, Engine, cannot_publish
+from tests.container.engine import BASE, ROOT, Engine, cannot_publish
 from tests.container.network import own_network
 from tests.container.terminal import Terminal, docker_variables
 from tests.journey.service import eventually
 
-FILES = Path(__file__).parent / "mailpit"
-BEFORE = (FILES / "compose.yaml").read_text()
+FILES = ROOT / "examples" / "mailpit"
+COMPOSE: dict[str, Any] = yaml.safe_load((FILES / "compose.yaml").read_text())
 CONTAINER = "shop_mailpit_1"
 URL = "http://localhost:8025"
 
@@ -32,13 +31,11 @@ def terminal(
     """A terminal in the folder of the application, in a network where the usual ports are free."""
     shop = tmp_path_factory.mktemp("home") / "shop"
     shop.mkdir()
-    shutil.copy(FILES / "app.py", shop)
-    after = re.sub(r"image: axllent/mailpit:\S+", f"image: {service_image}", BEFORE)
-    (shop / "compose.yaml").write_text(after)
-    changes = [line for line in ndiff(BEFORE.splitlines(), after.splitlines()) if line[0] == "+"]
-    assert len(changes) == 1
+    for file in FILES.iterdir():
+        shutil.copy(file, shop)
     with own_network():
-        terminal = Terminal(shop, HOME=str(shop), **docker_variables(engine, shop.parent / "bin"))
+        variables = docker_variables(engine, shop.parent / "bin")
+        terminal = Terminal(shop, HOME=str(shop), POSTFINCH_IMAGE=service_image, **variables)
         try:
             terminal.run("docker compose up -d mailpit")
             yield terminal
@@ -63,7 +60,7 @@ def healthy(engine: Engine, terminal: Terminal) -> Terminal:
 
 
 def test_the_application_sends_and_reads_as_before(engine: Engine, healthy: Terminal) -> None:
-    app = yaml.safe_load(BEFORE)["services"]["app"]
+    app = COMPOSE["services"]["app"]
     template = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
     address = engine.podman("inspect", f"--format={template}", CONTAINER).strip()
     variables = " ".join(f"--env={name}={value}" for name, value in app["environment"].items())
@@ -89,7 +86,7 @@ def test_other_health_checks_and_waits_for_mailpit_pass(engine: Engine, healthy:
 def test_the_variables_of_mailpit_that_do_nothing_here_are_named_and_no_other(
     engine: Engine, healthy: Terminal
 ) -> None:
-    variables = yaml.safe_load(BEFORE)["services"]["mailpit"]["environment"]
+    variables = COMPOSE["services"]["mailpit"]["environment"]
     named = [name for name in variables if name in engine.logs(CONTAINER)]
     assert named == []
 
