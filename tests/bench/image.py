@@ -50,10 +50,10 @@ def main() -> None:
     for name, starts in zip(
         ("on an empty volume", "again on it"), zip(*times, strict=True), strict=True
     ):
-        caught, ready = (max(figures) for figures in zip(*starts, strict=True))
+        first_message, ready = (max(figures) for figures in zip(*starts, strict=True))
         _print(f"the image is ready, {name}, after {ready:.1f} s", ready, MOST_SECONDS)
-        text = f"the first message is caught, {name}, after {caught:.1f} s"
-        _print(text, caught, MOST_SECONDS_TO_A_MESSAGE)
+        text = f"the first message is caught, {name}, after {first_message:.1f} s"
+        _print(text, first_message, MOST_SECONDS_TO_A_MESSAGE)
     _print(f"the image adds {megabytes:.0f} MB to its base", megabytes, MOST_MEGABYTES)
 
 
@@ -92,9 +92,9 @@ def _start(engine: Engine, ports: _Ports) -> tuple[float, float]:
             lambda: answers_http(ports.api, "/api/v1", (200,)) and greets_by_smtp(ports.smtp)
         )
         ready = time.monotonic()
-        caught = catching.result()
+        first_message = catching.result()
     engine.podman("stop", "--time=60", _NAME)
-    return caught - began, ready - began
+    return first_message - began, ready - began
 
 
 def _catch_a_message(ports: _Ports) -> float:

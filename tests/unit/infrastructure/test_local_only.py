@@ -55,24 +55,27 @@ def _reached(start: str) -> dict[str, str]:
     """Return each module that the modules of ``start`` lead to, with the one that names it."""
     first = [each for each in _modules() if each == start or each.startswith(f"{start}.")]
     reached = dict.fromkeys(first, start)
-    waiting = list(first)
-    while waiting:
-        module = waiting.pop()
+    queue = list(first)
+    while queue:
+        module = queue.pop()
         for name in _imported(module):
             parts = name.split(".") if name.startswith("infrastructure.") else [name]
             for end in range(1, len(parts) + 1):
                 each = ".".join(parts[:end])
                 if each in _modules() and each not in reached:
                     reached[each] = module
-                    waiting.append(each)
+                    queue.append(each)
     return reached
 
 
 @pytest.mark.parametrize("start", DEPLOYED)
 def test_nothing_deployed_leads_to_the_mailbox_for_development(start: str) -> None:
     forbidden = tuple(f"infrastructure.local.{name}" for name in LOCAL_ONLY)
-    found = {module: by for module, by in _reached(start).items() if module.startswith(forbidden)}
-    assert not found
+    assert not {
+        module: importer
+        for module, importer in _reached(start).items()
+        if module.startswith(forbidden)
+    }
 
 
 def test_the_search_for_imports_finds_them() -> None:
