@@ -74,6 +74,7 @@ def test_the_page_leads_to_every_program() -> None:
         HERE / "mailpit_php" / "client.php",
         HERE / "php_http" / "client.php",
         HERE / "postfix" / "main.cf",
+        HERE.parent / "container" / "mailpit_of_testcontainers.py",
         HERE / "test_mailpit_clients.py",
         HERE / "test_python_sparkpost.py",
     }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +98,26 @@ def test_every_variable_of_the_file_has_a_counterpart_here(
 def test_the_mailbox_is_at_the_usual_port_in_a_browser(healthy: Terminal) -> None:
     with urllib.request.urlopen(f"{URL}/", timeout=60) as response:
         assert b"<html" in response.read()
+
+
+def test_the_mailpit_of_testcontainers_starts_with_this_image(
+    engine: Engine, service_image: str, terminal: Terminal
+) -> None:
+    """Start it in a program of its own, as the engine is told by variables."""
+    program = Path(__file__).with_name("mailpit_of_testcontainers.py")
+    with engine.docker_api() as socket_address:
+        environment = {
+            "DOCKER_HOST": socket_address,
+            "POSTFINCH_IMAGE": service_image,
+            "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
+            "TESTCONTAINERS_RYUK_DISABLED": "true",
+        }
+        process = subprocess.run(
+            [sys.executable, str(program)],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert process.stdout == "caught with and without a login\n", process.stderr

@@ -23,8 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("url")
     parser.add_argument("-O", "--output-document", default="", help="a file, or - for the output")
     parser.add_argument("-T", "--timeout", type=float, default=_SECONDS)
-    for ignored in ("-q", "--quiet"), ("-nv", "--no-verbose"), ("-S", "--server-response"):
+    for ignored in ("-q", "--quiet"), ("-nv", "--no-verbose"):
         parser.add_argument(*ignored, action="store_true")
+    parser.add_argument("-S", "--server-response", action="store_true", help="print the status")
     parser.add_argument("--spider", action="store_true", help="keep nothing of the answer")
     parser.add_argument("-t", "--tries", help="is ignored: there is one")
     options = parser.parse_args(arguments)
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, http.client.HTTPException) as error:
         print(f"wget: {error}", file=sys.stderr)
         return 1
+    if options.server_response:
+        print(f"  HTTP/1.1 {status}", file=sys.stderr)
     if status >= 400:
         print(f"wget: server returned error: HTTP {status}", file=sys.stderr)
         return 1

@@ -28,6 +28,14 @@ def test_health_checks_of_compose_files_pass_when_it_answers(options: list[str])
             assert main([*options, f"{scheme}127.0.0.1:{port}/readyz?once"]) == 0
 
 
+def test_the_status_is_printed_where_a_script_looks_for_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with server_that_says(_OK) as port:
+        assert main(["--server-response", "--spider", f"http://127.0.0.1:{port}/"]) == 0
+    assert capsys.readouterr().err == "  HTTP/1.1 200\n"
+
+
 def test_it_fails_for_an_error_and_for_silence(capsys: pytest.CaptureFixture[str]) -> None:
     with server_that_says(_GONE) as port:
         assert main(["--spider", f"http://localhost:{port}/"]) == 1
