@@ -956,6 +956,15 @@ declare namespace Api {
       };
     };
     "local/openapi.json": Record<string, any>;
+    "local/releasing": {
+      results: {
+        host: string | null;
+        recipients: Array<string>;
+        forward_matching: string | null;
+        forward_to: Array<string>;
+        warning: string | null;
+      };
+    };
     "local/webhooks": {
       results: Array<{
         name: string;

@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 
 from chalicelib.core.json_types import Json
+from infrastructure.console_vendor.client_support import client_support
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "console" / "vendor"
@@ -55,7 +56,7 @@ def build() -> list[str]:
         (VENDOR / "icons.js").write_text(icons)
         shutil.copyfile(work / "node_modules/uplot/dist/uPlot.min.css", VENDOR / "uplot.css")
         data = work / "node_modules" / _CLIENT_SUPPORT / "data" / "caniemail.json"
-        (VENDOR / "caniemail.json").write_text(_client_support(json.loads(data.read_text())))
+        (VENDOR / "caniemail.json").write_text(client_support(json.loads(data.read_text())))
         (VENDOR / "LICENCES.txt").write_text(_licences(lock["packages"], work))
     lock["sha256"] = digests()
     LOCK.write_text(json.dumps(lock, indent=1) + "\n")
@@ -120,33 +121,6 @@ def _icons(folder: Path) -> str:
         shapes[name] = re.sub(r"\s+", " ", inside).replace(" />", "/>").replace("> <", "><").strip()
     lines = [f"  {json.dumps(name)}: {json.dumps(shapes[name])}," for name in sorted(shapes)]
     return "\n".join(["export const icons = {", *lines, "};", ""])
-
-
-def _client_support(data: Json) -> str:
-    """Return which features which mail clients support, one letter for each client.
-
-    The letters are those of caniemail: yes, no, almost, unknown; ``-`` if it says nothing. Of each
-    client it is the latest version that counts.
-    """
-    clients = sorted(
-        {(f, p) for each in data["data"] for f, of in each["stats"].items() for p in of}
-    )
-    nice = data["nicenames"]
-    features = {
-        each["slug"]: [each["title"].strip(), "".join(_support(each["stats"], *c) for c in clients)]
-        for each in sorted(data["data"], key=lambda each: str(each["slug"]))
-    }
-    support = {
-        "date": data["last_update_date"][:10],
-        "clients": [[nice["family"][f], nice["platform"][p]] for f, p in clients],
-        "features": features,
-    }
-    return json.dumps(support, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _support(stats: Json, family: str, platform: str) -> str:
-    versions: dict[str, str] = stats.get(family, {}).get(platform, {})
-    return list(versions.values())[-1][0] if versions else "-"
 
 
 def _licences(packages: list[Json], work: Path) -> str:

@@ -193,7 +193,7 @@ def announcement(config: LocalConfig) -> str:
         catching=_catching_address(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
-        warning=_red(outgoing_mail.warning(config.way_out)),
+        warning=_red(outgoing_mail.warning(config.way_out)) + _red(config.release_warning),
         logs="" if config.logs_to_stdout else f" (logs in {config.logs})",
         # Where mail leaves, the line would write to a stranger
         first_message="" if config.way_out else first_message,

@@ -30,6 +30,7 @@ from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
 from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
 from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
@@ -45,6 +46,7 @@ from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.messages.details import Detailer
+from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
@@ -126,6 +128,9 @@ def local_endpoints(
             *endpoint.routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
+            *ChecksEndpoint(
+                mailbox, ReleaseChoices.read(os.environ), settings().spam_check
+            ).routes(),
             *LiveStream(feed, news, events, is_stopping=is_stopping).routes(),
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),
             *WebhooksEndpoint(WebhookStore(data_dir / "webhooks.sqlite3"), feed.publish).routes(),

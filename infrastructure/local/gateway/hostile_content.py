@@ -24,6 +24,13 @@ _PAGE_POLICY = (
     "style-src 'unsafe-inline'; img-src data:{images}; font-src data:; form-action 'none'; "
     "base-uri 'none'; frame-ancestors 'self'"
 )
+# Programs open it as a page of its own, and follow its links there
+_ALONE_POLICY = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
+    "style-src 'unsafe-inline' http: https:; img-src data: http: https:; "
+    "font-src data: http: https:; media-src http: https:; form-action 'none'; base-uri 'none'; "
+    "frame-ancestors 'self'"
+)
 _PART_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _REFERENCE = re.compile(r"cid:([^\s\"'<>)]{1,1000})", re.IGNORECASE)
 _MOST_INLINE_BYTES = 20_000_000
@@ -38,6 +45,17 @@ def page(message: StoredMessage, html: str, *, remote_images: bool) -> LocalRepl
         "text/html; charset=utf-8",
         headers=_headers(policy) | {"cross-origin-resource-policy": "same-origin"},
     )
+
+
+def page_alone(message: StoredMessage, html: str) -> LocalReply:
+    """Return an HTML part as a page by itself, with its own images and with those of others."""
+    content = _with_images(message, html).encode("utf-8", "replace")
+    return LocalReply(content, "text/html; charset=utf-8", headers=_headers(_ALONE_POLICY))
+
+
+def part_headers() -> dict[str, str]:
+    """Return the headers under which a browser runs nothing of a part, whatever its type is."""
+    return _headers(_PART_POLICY)
 
 
 def download(

@@ -16,6 +16,7 @@ from chalicelib import __version__
 from chalicelib.core.json_types import Json
 from chalicelib.openapi.operation import Operation, content
 from chalicelib.openapi.schema import array, mapping, record, text
+from infrastructure.local.gateway.check_operations import CHECK_OPERATIONS
 from infrastructure.local.gateway.description_endpoint import PATH, serve
 from infrastructure.local.gateway.local_operations import OPERATIONS
 
@@ -30,7 +31,11 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 #: The operations, with that of the document itself
-ALL = {**OPERATIONS, f"GET {PATH}": (serve, Operation(content("application/json", mapping())))}
+ALL = {
+    **OPERATIONS,
+    **CHECK_OPERATIONS,
+    f"GET {PATH}": (serve, Operation(content("application/json", mapping()))),
+}
 
 
 @cache

@@ -5,7 +5,6 @@ No key is needed: the endpoint exists only in the local runtime.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -26,14 +25,9 @@ from infrastructure.local.gateway.local_api import (
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import AMP, HTML, TEXT, StoredMessage
 from infrastructure.local.sink.mailbox import SinkMailbox, entry_of
-from infrastructure.local.sink.mailbox_query import (
-    BadQuery,
-    conditions_of,
-    of_inbox,
-    of_subaccount,
-    simple_conditions,
-)
-from infrastructure.local.sink.mailbox_rows import Condition, Details, Row
+from infrastructure.local.sink.mailbox_query import conditions_of, simple_conditions
+from infrastructure.local.sink.mailbox_rows import Condition, Details, Row, tags_of
+from infrastructure.local.sink.query_terms import BadQuery, of_inbox, of_subaccount
 
 PREFIX = "/local/mailbox"
 INBOXES = "/local/inboxes"
@@ -84,7 +78,7 @@ class MailboxEndpoint:
         if any(each.needs_details for each in conditions):
             since = self._detailer.complete(before, SEARCH_SECONDS)
         rows = self._mailbox.index.search(conditions, limit, before, since)
-        end = rows[-1].id if limit and len(rows) == limit else since
+        end = rows[-1].uid if limit and len(rows) == limit else since
         return results(
             self.entries(rows) if has_details else [entry_of(row) for row in rows],
             counts=self.counts(),
@@ -108,8 +102,7 @@ class MailboxEndpoint:
         conditions = _conditions(request.query)
         if not conditions:
             return results({"deleted": self._mailbox.clear()})
-        deleted = [each for each in self._matching(conditions) if self._mailbox.delete(each)]
-        return results({"deleted": len(deleted)})
+        return results({"deleted": self._mailbox.delete_all(self._matching(conditions))})
 
     def show_source(self, request: LocalRequest) -> LocalReply:
         """Return one message as it was stored."""
@@ -190,7 +183,7 @@ class MailboxEndpoint:
     def entries(self, rows: list[Row]) -> list[dict[str, Any]]:
         """Return what a list shows of messages, with their details."""
         details = self._detailer.details([row.id for row in rows])
-        return [{**entry_of(row), **_view(details.get(row.id))} for row in rows]
+        return [{**entry_of(row), **_view(row, details.get(row.id))} for row in rows]
 
     def _matching(self, conditions: list[Condition]) -> list[str]:
         """Return the ids of all messages that match, however long their details take."""
@@ -225,20 +218,20 @@ def _conditions(query: Any) -> list[Condition]:
         raise LocalError(400, str(error)) from None
 
 
-def _position(query: Mapping[str, str]) -> str | None:
-    """Return the id before which the page begins, ``None`` for the first page."""
+def _position(query: Mapping[str, str]) -> int | None:
+    """Return the uid before which the page begins, ``None`` for the first page."""
     cursor = query.get("cursor", FIRST)
     if cursor == FIRST:
         return None
     try:
-        message_id: str
-        (message_id,) = cursors.decode(cursor, PREFIX, _filters(query))
+        uid: int
+        (uid,) = cursors.decode(cursor, PREFIX, _filters(query))
     except BadCursor as fault:
         raise LocalError(400, str(fault)) from None
-    return message_id
+    return uid
 
 
-def _link(query: Mapping[str, str], last: str) -> str:
+def _link(query: Mapping[str, str], last: int) -> str:
     """Return the link to the page that begins before a message."""
     cursor = cursors.encode([last], PREFIX, _filters(query))
     return f"{PREFIX}?{urlencode({**query, 'cursor': cursor})}"
@@ -255,7 +248,7 @@ def _unread(request: LocalRequest) -> bool:
     return unread
 
 
-def _view(details: Details | None) -> dict[str, Any]:
+def _view(row: Row, details: Details | None) -> dict[str, Any]:
     if details is None:  # deleted meanwhile
         return {}
     return {
@@ -266,5 +259,5 @@ def _view(details: Details | None) -> dict[str, Any]:
         "transmission_id": details.transmission_id or None,
         "subaccount_id": details.subaccount_id if details.message_id else None,
         "campaign_id": details.campaign_id or None,
-        "tags": json.loads(details.tags),
+        "tags": tags_of(row, details),
     }

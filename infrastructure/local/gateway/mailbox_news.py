@@ -18,7 +18,7 @@ class MailboxNews:
     def __init__(self, mailbox: SinkMailbox, endpoint: MailboxEndpoint) -> None:
         self._mailbox = mailbox
         self._endpoint = endpoint
-        self._newest = ""
+        self._newest = 0
         self._version: Any = None
         self._counts: dict[str, int] = {}
 
@@ -44,7 +44,7 @@ class MailboxNews:
         elif rows:
             for entry in self._endpoint.entries(rows):
                 yield "message", entry
-            self._newest = rows[-1].id
+            self._newest = rows[-1].uid
         self._version = version
         counts = self.counts()
         if counts != self._counts:

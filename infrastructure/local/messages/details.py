@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import parseaddr
+from email.utils import getaddresses, parseaddr
 from typing import Any, NamedTuple
 
 from chalicelib.core import ids
@@ -19,7 +19,7 @@ from chalicelib.tracking import tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.store import message_context
 from infrastructure.local.messages.html import Html
-from infrastructure.local.messages.parts import ATTACHMENT, HTML, TEXT, StoredMessage
+from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
 from infrastructure.local.sink.mail_client import one_click_url
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailbox_rows import Details
@@ -27,6 +27,10 @@ from infrastructure.local.sink.mailbox_rows import Details
 BATCH = 100
 _SNIPPET = 200
 _SEARCHED_CHARACTERS = 20_000
+_ADDRESS_FIELDS = ("From", "To", "Cc", "Bcc", "Reply-To")
+_RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
+# More than a header field of any sender has
+_MOST_ADDRESS_CHARACTERS = 100_000
 
 
 class Reference(NamedTuple):
@@ -74,19 +78,19 @@ class Detailer:
             ]
         return known_details | {each.id: each for each in fresh}
 
-    def complete(self, before: str | None, seconds: float) -> str | None:
+    def complete(self, before: int | None, seconds: float) -> int | None:
         """Add what is missing, the newest messages first, for about some seconds.
 
-        Returns ``None`` if all messages older than ``before`` have details, else the oldest id from
-        which on they do.
+        Returns ``None`` if all messages older than the uid ``before`` have details, else the oldest
+        uid from which on they do.
         """
         deadline = time.monotonic() + seconds
         bound = before
         with self._lock:
-            while missing_ids := self._mailbox.index.undetailed(bound, BATCH):
-                self._work_out(missing_ids)
-                bound = missing_ids[-1]
-                if len(missing_ids) < BATCH:
+            while missing := self._mailbox.index.undetailed(bound, BATCH):
+                self._work_out([message_id for _, message_id in missing])
+                bound = missing[-1][0]
+                if len(missing) < BATCH:
                     break
                 if time.monotonic() >= deadline:
                     return bound
@@ -135,19 +139,52 @@ def details_of(
     context = contexts.get(reference.message_id, {}) if reference else {}
     text = readable_text(message)
     tags = [str(tag) for tag in context.get("rcpt_tags") or []]
+    addresses = addresses_of(message)
+    filenames = [part.filename for part in message.parts if part.filename]
     return Details(
         id=message_id,
         from_name=parseaddr(message.header("From"))[0],
         snippet=text[:_SNIPPET],
         attachments=sum(part.role == ATTACHMENT for part in message.parts),
+        inlines=sum(part.role == INLINE for part in message.parts),
         message_id=reference.message_id if reference else "",
         transmission_id=ids.transmission_of(reference.message_id)[0] if reference else "",
         subaccount_id=int(context.get("subaccount_id") or 0),
         campaign_id=str(context.get("campaign_id") or ""),
         tags=json.dumps(tags),
-        tag_lines="\n".join(tags).casefold(),
-        body=text[:_SEARCHED_CHARACTERS].casefold(),
+        header_id=message.header("Message-ID").strip().strip("<>"),
+        from_addresses=_as_json(addresses["From"]),
+        to_addresses=_as_json(addresses["To"]),
+        cc_addresses=_as_json(addresses["Cc"]),
+        bcc_addresses=_as_json(addresses["Bcc"]),
+        reply_to_addresses=_as_json(addresses["Reply-To"]),
+        body="\n".join((text[:_SEARCHED_CHARACTERS], *filenames)).casefold(),
     )
+
+
+def addresses_of(message: StoredMessage) -> dict[str, list[tuple[str, str]]]:
+    """Return names and addresses of the fields From, To, Cc, Bcc and Reply-To.
+
+    Recipients of the envelope that no field names are in Bcc.
+    """
+    addresses: dict[str, list[tuple[str, str]]] = {}
+    for name in _ADDRESS_FIELDS:
+        value = message.header(name)
+        pairs = getaddresses([value[:_MOST_ADDRESS_CHARACTERS]]) if value else []
+        addresses[name] = [(title, address) for title, address in pairs if address]
+        if name == "From" and value and not addresses[name]:
+            addresses[name] = [(value, "")]
+    in_fields = {each.lower() for name in _RECIPIENT_FIELDS for _, each in addresses[name]}
+    addresses["Bcc"] += [
+        ("", each) for each in message.trace.recipients if each.lower() not in in_fields
+    ]
+    return addresses
+
+
+def _as_json(pairs: Sequence[tuple[str, str]]) -> str:
+    if not pairs:
+        return "[]"
+    return json.dumps([{"Name": name, "Address": address} for name, address in pairs])
 
 
 def readable_text(message: StoredMessage) -> str:

@@ -49,6 +49,11 @@ def links_of(message: StoredMessage) -> list[MessageLink]:
     return [_link(*each) for each, _ in zip(_urls(message), range(MOST_LINKS), strict=False)]
 
 
+def service_link(url: str) -> MessageLink:
+    """Return what a URL is that a reader may follow; ``tracked`` tells whether it is ours."""
+    return _link(url, HTML, "", "link")
+
+
 def is_pixel(url: str) -> bool:
     """Tell whether a URL is an open pixel of the service."""
     return _link(url, HTML, "", "image").kind == "open"

@@ -11,12 +11,13 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parseaddr
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TypedDict
 
@@ -46,6 +47,8 @@ Entries = list[Entry]
 # Seconds, microseconds and process of arrival: safe in a URL, unique, and in order of arrival.
 _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
 _SEEN = ":2,S"
+#: So many messages are deleted in one transaction, which others wait for
+DELETED_AT_ONCE = 200
 
 
 class SinkMailbox:
@@ -135,35 +138,51 @@ class SinkMailbox:
                     Path(fresh).unlink(missing_ok=True)
         return False
 
-    def trim(self, most: int, oldest: float) -> int:
+    def trim(self, most: int, oldest: float, limit: int = DELETED_AT_ONCE) -> int:
         """Delete what is beyond the newest `most` of an inbox, and what came before `oldest`.
 
-        `most` is 0 for any number, `oldest` is in seconds since 1970. Returns the number deleted.
+        `most` is 0 for any number, `oldest` is in seconds since 1970. At most `limit` messages go;
+        returns how many went.
         """
-        message_ids = self._index.beyond(most) if most else []
+        message_ids = self._index.beyond(most, limit) if most else []
         if oldest > 0:
-            message_ids += self._index.ids([Condition("id < ?", (f"{int(oldest):010d}",))])
-        return sum(self.delete(message_id) for message_id in message_ids)
+            too_old = Condition("id < ?", (f"{int(oldest):010d}",))
+            message_ids += self._index.ids([too_old], limit)
+        return self.delete_all(message_ids[:limit])
 
     def delete(self, message_id: str) -> bool:
         """Delete a message; tell whether there was one."""
-        path = self._path(message_id)
-        if path is None or not self._index.take(message_id):
-            return False
-        path.unlink(missing_ok=True)
-        return True
+        return self.delete_all([message_id]) == 1
+
+    def delete_all(self, message_ids: Iterable[str]) -> int:
+        """Delete messages; return the number of those that there were."""
+        return sum(map(self._delete_some, _batches(message_ids, DELETED_AT_ONCE)))
 
     def clear(self) -> int:
-        """Delete every message; the number deleted."""
-        message_ids = self._index.take_all()
-        for message_id in message_ids:
-            if path := self._path(message_id):
-                path.unlink(missing_ok=True)
-        return len(message_ids)
+        """Delete every message that is there now; the number deleted."""
+        newest = self._index.newest()
+        number = 0
+        while ids := self._index.ids([Condition("uid <= ?", (newest,))], DELETED_AT_ONCE):
+            number += self._delete_some(ids)
+        return number
 
     def close(self) -> None:
         """Close the index; the mailbox cannot be used afterwards."""
         self._index.close()
+
+    def _delete_some(self, message_ids: Sequence[str]) -> int:
+        paths = {each: path for each in message_ids if (path := self._path(each)) is not None}
+        taken_ids = self._index.take(list(paths))
+        for message_id in taken_ids:
+            self._unlink(message_id, paths[message_id])
+        return len(taken_ids)
+
+    def _unlink(self, message_id: str, path: Path | None) -> None:
+        while path is not None:
+            # A flag that is set meanwhile renames the file
+            with suppress(FileNotFoundError):
+                return path.unlink()
+            path = self._path(message_id)
 
     def _next_id(self) -> str:
         with self._lock:
@@ -197,14 +216,13 @@ class SinkMailbox:
             return False
         return True
 
-    def _stored_ids(self) -> dict[str, bool]:
-        names = (name for folder in ("new", "cur") for name in os.listdir(self._root / folder))
-        parts = (name.partition(":") for name in names)
-        return {
-            message_id: "S" not in flags.removeprefix("2,")
-            for message_id, _, flags in parts
-            if _ID.fullmatch(message_id)
-        }
+    def _stored_ids(self) -> Iterator[tuple[str, bool]]:
+        for folder in ("new", "cur"):
+            with os.scandir(self._root / folder) as files:
+                for file in files:
+                    message_id, _, flags = file.name.partition(":")
+                    if _ID.fullmatch(message_id):
+                        yield message_id, "S" not in flags.removeprefix("2,")
 
     def _summarise(self, message_id: str) -> Row | None:
         message = self.read(message_id)
@@ -215,6 +233,12 @@ class SinkMailbox:
         unread = path is None or "S" not in path.name.partition(":2,")[2]
         trace = trace or Trace("", ())
         return _row(message_id, trace, message[begin:], len(message), unread)
+
+
+def _batches(message_ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:
+    iterator = iter(message_ids)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 def _write_file(path: str, content: bytes) -> None:

@@ -1,8 +1,9 @@
-"""Define the tables of the mailbox's index, their rows, and the conditions of a search."""
+"""Define the rows of the mailbox's index and the conditions of a search."""
 
+from __future__ import annotations
+
+import json
 from typing import NamedTuple
-
-SCHEMA_VERSION = 4
 
 
 class Row(NamedTuple):
@@ -11,7 +12,8 @@ class Row(NamedTuple):
     `senders` has lines for the address of From, for the field as people read it, and for the
     envelope sender (`search_texts`). `recipient` has all recipients of the envelope, with commas
     between them. `login` is the name that the sender logged in with. `given_tags` is a JSON array
-    of the tags that the message was given here.
+    of the tags that the message was given here. `uid` is the index's own number of the message: it
+    grows with each message that comes and is never given twice (0: not in the index yet).
     """
 
     id: str
@@ -26,31 +28,44 @@ class Row(NamedTuple):
     recipients: str
     senders: str
     subjects: str
+    uid: int = 0
 
 
 class Details(NamedTuple):
     """What parsing a message and the service's tables tell about it.
 
-    `attachments` is their number. `message_id` and what follows it are the service's; a message
-    that the service did not send has empty texts there. `subaccount_id` is 0 for none. `tags` is a
-    JSON array. `tag_lines` (a line for each) and `body` are casefolded search texts.
+    `attachments` and `inlines` are the numbers of such parts. `message_id` and what follows it, up
+    to the JSON array `tags`, are the service's; a message that the service did not send has empty
+    texts there. `subaccount_id` is 0 for none. `header_id` is the Message-ID of the message,
+    without angle brackets. The addresses are JSON arrays of `{"Name": ..., "Address": ...}` of the
+    header fields; those of Bcc are the envelope's recipients that no field names. `body` is the
+    casefolded search text: a line of what a person reads, and one for each file name.
     """
 
     id: str
     from_name: str
     snippet: str
     attachments: int
+    inlines: int
     message_id: str
     transmission_id: str
     subaccount_id: int
     campaign_id: str
     tags: str
-    tag_lines: str
+    header_id: str
+    from_addresses: str
+    to_addresses: str
+    cc_addresses: str
+    bcc_addresses: str
+    reply_to_addresses: str
     body: str
 
 
 class Inbox(NamedTuple):
-    """The numbers of messages of an inbox; that of mail of no other one has an empty name."""
+    """The numbers of messages of an inbox; that of mail of no other one has an empty name.
+
+    The mail of a subaccount is in the inbox `subaccount:` with its id, besides that of its own.
+    """
 
     name: str
     messages: int
@@ -58,11 +73,24 @@ class Inbox(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition of SQL on the columns of `messages`, and of `details` if `needs_details`."""
+    """A condition of a search.
+
+    `sql` is one on the columns of `messages`, and of `search_fields` if `needs_details`. If there
+    are `texts`, it is that one of them is in the search text of a message, or with `negated` that
+    none is; `sql` is empty then.
+    """
 
     sql: str
-    values: tuple[str | int, ...] = ()
+    values: tuple[str | int | bytes, ...] = ()
     needs_details: bool = False
+    texts: tuple[str, ...] = ()
+    negated: bool = False
+
+
+def tags_of(row: Row, details: Details | None) -> list[str]:
+    """Return the tags that a message was given here and by the service, each once, in order."""
+    tags = json.loads(row.given_tags) + (json.loads(details.tags) if details else [])
+    return sorted({tag.casefold(): tag for tag in reversed(tags)}.values(), key=str.casefold)
 
 
 def matches_line(text: str, pattern: str) -> bool:
@@ -84,30 +112,3 @@ def _matches(line: str, first: str, others: list[str]) -> bool:
             return False
         position = at + len(piece)
     return position <= end
-
-
-COLUMNS = ",".join(Row._fields)
-# A row that another process has added already is the same, and keeps its `uid`
-INSERT = (
-    f"INSERT OR IGNORE INTO messages ({COLUMNS}, detailed)"
-    f" VALUES ({','.join('?' * len(Row._fields))}, 0)"
-)
-INSERT_DETAILS = f"INSERT OR REPLACE INTO details VALUES ({','.join('?' * len(Details._fields))})"
-# `uid` is never given twice, as long as the index is the same one
-CREATE = f"""
-BEGIN IMMEDIATE;
-DROP TABLE IF EXISTS messages;
-DROP TABLE IF EXISTS details;
-CREATE TABLE messages (
-    uid INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE, {",".join(f"{name} NOT NULL" for name in Row._fields[1:])},
-    detailed INTEGER NOT NULL
-);
-CREATE INDEX messages_by_inbox ON messages (inbox, id, unread);
-CREATE INDEX messages_without_details ON messages (id) WHERE NOT detailed;
-CREATE TABLE details (
-    id TEXT PRIMARY KEY, {",".join(f"{name} NOT NULL" for name in Details._fields[1:])}
-) WITHOUT ROWID;
-PRAGMA user_version={SCHEMA_VERSION};
-COMMIT;
-"""

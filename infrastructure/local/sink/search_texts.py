@@ -4,6 +4,7 @@ The domain of a stored address has a line in A-labels, as it came over the wire,
 U-labels, as people read it. A search for a part of either finds it.
 """
 
+import json
 import unicodedata
 
 from chalicelib.core import domain_names
@@ -28,3 +29,11 @@ def lines_of(address: str) -> str:
 def searched_forms(text: str) -> list[str]:
     """Return the forms in which a part of an address, or a pattern of one, is looked for."""
     return list(dict.fromkeys((plain(text), domain_names.mapped(text))))
+
+
+def address_line(addresses: str) -> str:
+    """Return the line that addresses (JSON, see `Details`) are found by."""
+    if addresses == "[]":
+        return ""
+    pairs = json.loads(addresses)
+    return " ".join(f"{each['Name']} {each['Address']}".strip() for each in pairs).casefold()

@@ -45,6 +45,8 @@ from urllib.parse import urlsplit
 from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.releasing.chaos import ChaosFile
+from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -96,6 +98,8 @@ class LocalConfig:
     notices: tuple[str, ...] = ()
     #: Whether mail may leave this machine
     delivers: bool = False
+    #: A sentence about mail that is released or forwarded, empty if none is
+    release_warning: str = ""
 
     @property
     def way_out(self) -> str:
@@ -202,6 +206,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     try:
         current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
+        release = ReleaseChoices.read(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
@@ -222,6 +227,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         ports = choose_ports(data_dir, others, inbound_port)
         mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
         certificates.provide(data_dir, access.names)
+        ChaosFile(data_dir).begin(release.chaos)
         return LocalConfig(
             api_port=api_port,
             smtp_port=smtp_port,
@@ -241,6 +247,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
             notices=tuple(filter(None, (notice, *left_out))),
             delivers=current.deliver,
+            release_warning=release.warning,
         )
     except ConfigError:
         os.close(lock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,8 @@ def message(sender: str, subject: str) -> bytes:
 
 
 def details(row_id: str, **fields: object) -> Details:
-    values = dict.fromkeys(Details._fields, "") | {"attachments": 0, "subaccount_id": 0}
-    values |= {"id": row_id, "tags": json.dumps([])} | fields
+    values = dict.fromkeys(Details._fields, "[]") | {"header_id": "", "message_id": "", "body": ""}
+    values |= {"id": row_id, "attachments": 0, "inlines": 0, "subaccount_id": 0} | fields
     return Details(**values)  # type: ignore[arg-type]
 
 
@@ -34,9 +33,9 @@ class Searched:
         news = add("verp@y.test", "ann@c.test", message("News <news@a.test>", "News"))
         self.box.index.add_details(
             [
-                details(bill, attachments=1, tag_lines="vip\nmay", body="please pay 7 euro"),
+                details(bill, attachments=1, tags='["VIP", "May"]', body="please pay 7 euro"),
                 details(offer, message_id="00", subaccount_id=7, body="spring sale"),
-                details(news, message_id="01", tag_lines="vip-club", body="sale of the spring"),
+                details(news, message_id="01", tags='["vip-club"]', body="sale of the spring"),
             ]
         )
         self.box.set_unread([news], False)

@@ -1,0 +1,135 @@
+"""Check a message for mail clients, links and spam, show its images small, and release it.
+
+What the checks need is imported when one is asked for: the gateway should not start later for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from infrastructure.local.gateway.local_api import (
+    LocalError,
+    LocalReply,
+    LocalRequest,
+    LocalRoute,
+    NoSuchThing,
+    results,
+)
+from infrastructure.local.messages.parts import HTML, StoredMessage
+from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.releasing.release import (
+    BadRecipient,
+    HostFailed,
+    NotReleasable,
+    Releaser,
+)
+from infrastructure.local.sink.mailbox import SinkMailbox
+
+_MESSAGE = "/local/mailbox/{id}"
+RELEASING = "/local/releasing"
+MOST_RECIPIENTS = 100
+
+
+class ChecksEndpoint:
+    """The checks of one message, and its way out. ``spam_check`` names the checker, if any."""
+
+    def __init__(self, mailbox: SinkMailbox, choices: ReleaseChoices, spam_check: str = "") -> None:
+        self._mailbox = mailbox
+        self._choices = choices
+        self._spam_check = spam_check
+        self._releaser = Releaser(choices)
+
+    def routes(self) -> list[LocalRoute]:
+        """Return the routes."""
+        return [
+            LocalRoute("GET", f"{_MESSAGE}/html-check", self.check_html),
+            LocalRoute("GET", f"{_MESSAGE}/link-check", self.check_links, waits=True),
+            LocalRoute("GET", f"{_MESSAGE}/spam-check", self.check_spam, waits=True),
+            LocalRoute("GET", f"{_MESSAGE}/parts/{{part}}/thumbnail", self.show_thumbnail),
+            LocalRoute("POST", f"{_MESSAGE}/release", self.release, waits=True),
+            LocalRoute("GET", RELEASING, self.show_releasing),
+        ]
+
+    def check_html(self, request: LocalRequest) -> LocalReply:
+        """Check which mail clients support what a message's HTML and CSS use."""
+        from infrastructure.local.messages.html_check import html_check
+
+        html = self._message(request).body(HTML)
+        if not html:
+            raise LocalError(409, "the message has no HTML")
+        return results(html_check(html).as_json())
+
+    def check_links(self, request: LocalRequest) -> LocalReply:
+        """Request the links of a message; none of the service's own is followed as a click."""
+        from infrastructure.local.messages.link_check import LinkChecker
+
+        checker = LinkChecker(private=self._choices.checks_private_links)
+        follow = request.query.get("follow") == "true"
+        links = checker.check(self._message(request), follow=follow)
+        return results(
+            {
+                "errors": sum(each.is_error for each in links),
+                "links": [asdict(each) for each in links],
+            }
+        )
+
+    def check_spam(self, request: LocalRequest) -> LocalReply:
+        """Have the program of `SPAM_CHECK` judge whether a message is spam."""
+        from infrastructure.local.messages.spam_check import spam_check
+
+        message = self._message(request)
+        if not self._spam_check:
+            raise LocalError(409, "no spam checker is set: SPAM_CHECK may name spamd or rspamd")
+        return results(asdict(spam_check(message)))
+
+    def show_thumbnail(self, request: LocalRequest) -> LocalReply:
+        """Return a part that is an image as a JPEG of 180 by 120; others are a blank one."""
+        from infrastructure.local.messages.thumbnails import thumbnail
+
+        message, number = self._message(request), request.parameters["part"]
+        part = message.part(int(number)) if number.isascii() and number.isdigit() else None
+        if part is None:
+            raise NoSuchThing
+        return LocalReply(thumbnail(part.content_type, message.data(part)), "image/jpeg")
+
+    def release(self, request: LocalRequest) -> LocalReply:
+        """Send a message to real addresses by the host of `RELEASE_HOST`."""
+        message = self._message(request)
+        try:
+            release = self._releaser.release(message.content, _recipients(request))
+        except BadRecipient as error:
+            raise LocalError(400, str(error)) from None
+        except NotReleasable as error:
+            raise LocalError(409, str(error)) from None
+        except HostFailed as error:
+            raise LocalError(502, str(error)) from None
+        return results({"to": release.recipients, "refused": release.refusals})
+
+    def show_releasing(self, request: LocalRequest) -> LocalReply:
+        """Show by which host mail is released and forwarded, and to whom it may go."""
+        choices = self._choices
+        return results(
+            {
+                "host": choices.host.shown if choices.host else None,
+                "recipients": list(choices.recipients.entries),
+                "forward_matching": choices.forward_matching or None,
+                "forward_to": list(choices.forward_to),
+                "warning": choices.warning or None,
+            }
+        )
+
+    def _message(self, request: LocalRequest) -> StoredMessage:
+        source = self._mailbox.read(request.parameters["id"])
+        if source is None:
+            raise NoSuchThing
+        return StoredMessage(source)
+
+
+def _recipients(request: LocalRequest) -> list[str]:
+    """Return the addresses of the body; raises 400."""
+    to = request.json().get("to")
+    if not isinstance(to, list) or not all(isinstance(each, str) for each in to):
+        raise LocalError(400, "to must be a list of addresses")
+    if not 1 <= len(to) <= MOST_RECIPIENTS:
+        raise LocalError(400, f"to must have 1 to {MOST_RECIPIENTS} addresses")
+    return to

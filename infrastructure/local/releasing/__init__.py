@@ -1,0 +1,1 @@
+"""Let chosen mail of the mailbox out to real addresses; refuse mail by chance."""

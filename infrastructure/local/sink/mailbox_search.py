@@ -1,0 +1,140 @@
+"""Find the messages of the mailbox that meet conditions.
+
+A condition on the search text is a set of messages, worked out block by block (`text_blocks`); all
+others are SQL. So a search with one looks from the newest block on, as far as it has to.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from infrastructure.local.sink.mailbox_rows import Condition, Row
+from infrastructure.local.sink.mailbox_schema import COLUMNS
+from infrastructure.local.sink.text_blocks import BLOCK_BITS, BLOCK_SIZE, TextBlocks
+
+_ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
+
+
+class MailboxSearch:
+    """Searches by a connection to the index, whose lock it takes for each block."""
+
+    def __init__(self, database: sqlite3.Connection, lock: threading.RLock) -> None:
+        self._database = database
+        self._lock = lock
+        self._blocks = TextBlocks(database)
+
+    def rows(
+        self,
+        conditions: Sequence[Condition],
+        limit: int,
+        before: int | None,
+        since: int | None,
+        offset: int,
+    ) -> list[Row]:
+        """Return the newest rows that meet all conditions (see `MailboxIndex.search`)."""
+        rows: list[Row] = []
+        limit, offset = max(limit, 0), max(offset, 0)
+        for source, values in self._sources(conditions, before, since):
+            if len(rows) >= limit:
+                break
+            with self._lock:
+                query = f"SELECT {COLUMNS} FROM {source}{_ORDER}"
+                fresh = self._database.execute(query, [*values, limit - len(rows), offset])
+                found_rows = [Row(*row) for row in fresh]
+                if offset and not found_rows:
+                    offset -= self._number(source, values)[0]
+                else:
+                    offset = 0
+            rows += found_rows
+        return rows
+
+    def count(self, conditions: Sequence[Condition]) -> tuple[int, int]:
+        """Return the number of messages that meet all conditions, and of unread ones."""
+        messages = unread = 0
+        for source, values in self._sources(conditions):
+            with self._lock:
+                more, more_unread = self._number(source, values)
+            messages, unread = messages + more, unread + more_unread
+        return messages, unread
+
+    def uids(self, conditions: Sequence[Condition]) -> list[int]:
+        """Return the uids of the messages that meet all conditions, in ascending order."""
+        return sorted(row[0] for row in self._all("uid", conditions))
+
+    def ids(self, conditions: Sequence[Condition], limit: int | None) -> list[str]:
+        """Return the ids of at most `limit` messages that meet all conditions."""
+        return [row[0] for row in self._all("id", conditions, limit)]
+
+    def _all(
+        self, column: str, conditions: Sequence[Condition], limit: int | None = None
+    ) -> list[Any]:
+        rows: list[Any] = []
+        for source, values in self._sources(conditions):
+            most = -1 if limit is None else limit - len(rows)
+            if most == 0:
+                break
+            with self._lock:
+                query = f"SELECT {column} FROM {source} LIMIT ?"
+                rows += self._database.execute(query, [*values, most]).fetchall()
+        return rows
+
+    def _number(self, source: str, values: Sequence[Any]) -> tuple[int, int]:
+        query = f"SELECT count(*), sum(unread) FROM {source}"
+        messages, unread = self._database.execute(query, values).fetchone()
+        return messages, unread or 0
+
+    def _sources(
+        self, conditions: Sequence[Condition], before: int | None = None, since: int | None = None
+    ) -> Iterator[tuple[str, list[Any]]]:
+        """Yield what follows FROM, and its values: once, or for each block, the newest first."""
+        others = [each for each in conditions if not each.texts]
+        if before is not None:
+            others.append(Condition("uid < ?", (before,)))
+        if since is not None:
+            others.append(Condition("uid >= ?", (since,)))
+        texts = [each for each in conditions if each.texts]
+        if not texts:
+            yield _source(others)
+            return
+        for number in self._numbers(before, since):
+            with self._lock:
+                bits = self._bits(number, texts)
+            if bits:
+                start = number << BLOCK_BITS
+                marks = format(bits, f"0{BLOCK_SIZE}b")[::-1].encode()
+                chosen = Condition(
+                    "uid BETWEEN ? AND ? AND substr(?, uid - ? + 1, 1) = x'31'",
+                    (start, start + BLOCK_SIZE - 1, marks, start),
+                )
+                yield _source([chosen, *others])
+
+    def _bits(self, number: int, texts: Sequence[Condition]) -> int:
+        bits = -1
+        for each in texts:
+            matching = self._blocks.matching(number, each.texts)
+            bits &= self._blocks.everything(number) & ~matching if each.negated else matching
+            if not bits:
+                break
+        return bits
+
+    def _numbers(self, before: int | None, since: int | None) -> Iterator[int]:
+        with self._lock:
+            query = "SELECT min(uid) FROM messages UNION ALL SELECT max(uid) FROM messages"
+            (least,), (greatest,) = self._database.execute(query)
+        if least is None:
+            return
+        least = max(least, since or 0)
+        greatest = greatest if before is None else min(greatest, before - 1)
+        yield from range(greatest >> BLOCK_BITS, (least >> BLOCK_BITS) - 1, -1)
+
+
+def _source(conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
+    join = " JOIN extra.search_fields USING (uid)" if _needs_fields(conditions) else ""
+    where = " AND ".join(f"({each.sql})" for each in conditions) or "1"
+    values = [value for each in conditions for value in each.values]
+    return f"messages{join} WHERE {where}", values
+
+
+def _needs_fields(conditions: Sequence[Condition]) -> bool:
+    return any(each.needs_details for each in conditions)
