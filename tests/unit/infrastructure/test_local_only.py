@@ -41,7 +41,7 @@ def _imported(module: str) -> frozenset[str]:
 
 
 def _names(module: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(_modules()[module].read_text(encoding="utf-8"))):
+    for node in _run_code(ast.parse(_modules()[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -49,6 +49,14 @@ def _names(module: str) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+def _run_code(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree but for what only type checkers read."""
+    yield tree
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from _run_code(node)
 
 
 def _reached(start: str) -> dict[str, str]:
