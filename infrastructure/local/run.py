@@ -20,6 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
@@ -55,6 +56,7 @@ Postfinch is ready.
   TLS       {tls} (trust {authority})
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Catching  {catching}
+  Mailpit   {mailpit}
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
@@ -191,6 +193,7 @@ def announcement(config: LocalConfig) -> str:
         tls=_tls_addresses(config),
         inbound_port=config.ports.inbound,
         catching=_catching_address(config),
+        mailpit=_mailpit_address(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)) + _red(config.release_warning),
@@ -216,7 +219,16 @@ def _lines_of_mailpit(config: LocalConfig) -> list[str]:
     if not config.logs_to_stdout:
         return []
     ports = config.mailbox_ports
-    return listening_lines(ports.catch, ports.mailpit, config.environ.get("MAILPIT_ROOT", ""))
+    root = MailpitChoices.read(config.environ).root
+    return listening_lines(ports.catch, ports.mailpit, root)
+
+
+def _mailpit_address(config: LocalConfig) -> str:
+    port = config.mailbox_ports.mailpit
+    if not port:
+        return "off"
+    root = MailpitChoices.read(config.environ).root
+    return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
 
 
 def _tls_addresses(config: LocalConfig) -> str:

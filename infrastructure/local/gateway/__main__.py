@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -39,6 +40,7 @@ from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MailboxNews
+from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
@@ -55,6 +57,9 @@ from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
 
+if TYPE_CHECKING:
+    from infrastructure.local.mailpit.assembly import MailpitService
+
 
 def main() -> None:
     """Serve until SIGTERM."""
@@ -64,6 +69,24 @@ def main() -> None:
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
     requests = RequestCounts()
+    mailbox = SinkMailbox(data_dir / "mail")
+    mailpit_port = int(os.environ.get("MAILPIT_PORT") or "0")
+
+    def build_mailpit() -> MailpitService:
+        from infrastructure.local.mailpit.assembly import mailpit_service
+
+        return mailpit_service(
+            data_dir,
+            os.environ,
+            mailbox,
+            Detailer(mailbox),
+            gateway.serve_http,
+            access=access,
+            has_console=current.console,
+            spam_check=current.spam_check,
+        )
+
+    mailpit = MailpitEndpoint(build_mailpit, at_start=bool(os.environ.get("MAILBOX_TAGS")))
     gateway = Gateway(
         app,
         max_body_bytes=current.max_body_bytes,
@@ -71,11 +94,13 @@ def main() -> None:
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
-                data_dir, requests, lambda: http_server.should_exit, access
+                data_dir, requests, lambda: http_server.should_exit, access, mailbox
             )
         },
         access=access,
         count=requests.add,
+        by_port={mailpit_port: mailpit} if mailpit_port else {},
+        companions=[mailpit] if mailpit_port else [],
     )
     http_server = server(
         gateway,
@@ -94,12 +119,24 @@ def further_ports(
     tls_port = int(environ.get("API_TLS_PORT", "0"))
     if tls_port:
         yield FurtherPort(_host(environ), tls_port, certificates.server_context(data_dir))
+    if mailpit_port := int(environ.get("MAILPIT_PORT") or "0"):
+        # It was free when the service was started, or it was asked for
+        yield FurtherPort(_host(environ), mailpit_port, optional=True, websockets=True)
     url = urlsplit(public_url)
     host, is_secure = url.netloc.encode(), url.scheme == "https"
     port = url.port or (443 if is_secure else 80)
     is_here = is_this_machine(host) or access.admits_host(host)
     # Without networks of others this is no container, and the port may be that of a proxy
-    if access.networks and is_here and port not in (int(environ["API_PORT"]), tls_port):
+    if (
+        access.networks
+        and is_here
+        and port
+        not in (
+            int(environ["API_PORT"]),
+            tls_port,
+            mailpit_port,
+        )
+    ):
         context = certificates.server_context(data_dir) if is_secure else None
         yield FurtherPort("127.0.0.1", port, context, optional=True)
 
@@ -113,9 +150,10 @@ def local_endpoints(
     requests: RequestCounts,
     is_stopping: Callable[[], bool],
     access: LocalAccess = NOBODY_ELSE,
+    mailbox: SinkMailbox | None = None,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = SinkMailbox(data_dir / "mail")
+    mailbox = mailbox or SinkMailbox(data_dir / "mail")
     delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
     endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
     feed = LiveFeed()

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 
 def listening_lines(catch_port: int, mailpit_port: int, root: str = "") -> list[str]:
-    """Return a line for each port that is served; ``root`` is the path of the API's prefix."""
+    """Return a line for each port that is served; ``root`` is the path below which the API is."""
     lines = []
     if catch_port:
         lines.append(f"[smtpd] starting on [::]:{catch_port} (no encryption)")
     if mailpit_port:
-        path = f"/{root.strip('/')}/" if root.strip("/") else "/"
-        lines.append(f"[http] accessible via http://localhost:{mailpit_port}{path}")
+        lines.append(f"[http] accessible via http://localhost:{mailpit_port}{root}/")
     return lines

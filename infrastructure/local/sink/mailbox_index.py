@@ -105,6 +105,13 @@ class MailboxIndex:
             messages, unread = self._database.execute(query).fetchone()
             return messages or 0, unread or 0
 
+    def size(self, after: int = 0) -> int:
+        """The bytes of all messages, or of those with a greater uid."""
+        query = "SELECT coalesce(sum(size), 0) FROM messages WHERE uid > ?"
+        with self._lock:
+            number: int = self._database.execute(query, (after,)).fetchone()[0]
+            return number
+
     def inboxes(self) -> list[Inbox]:
         """The inboxes that have messages, in the order of their names; subaccounts come last."""
         query = "SELECT is_subaccount, name, messages, unread FROM inboxes"

@@ -24,5 +24,5 @@ def test_programs_find_the_line_that_they_wait_for(pattern: str) -> None:
 
 def test_a_port_that_is_not_served_has_no_line() -> None:
     assert listening_lines(0, 0) == []
-    (line,) = listening_lines(0, 9025, "/mail/")
+    (line,) = listening_lines(0, 9025, "/mail")
     assert line.endswith("http://localhost:9025/mail/")
