@@ -22,6 +22,7 @@ from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
+from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -253,17 +254,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.stop_with_parent:
         die_with_parent(signal.SIGTERM, os.getppid())
-    environ = {**os.environ, "DELIVER": "true"} if options.deliver else os.environ
     try:
         open_files.allow()
-        config = prepare(environ)
+        environ, lines = translated(os.environ)
+        config = prepare(environ | ({"DELIVER": "true"} if options.deliver else {}))
     except ConfigError as error:
         print(f"postfinch: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    for line in config.notices:
+    for line in (*lines, *config.notices):
         print(line, flush=True)
     output = sys.stdout.fileno() if config.logs_to_stdout else None
     with Supervisor(config.logs, ROOT, config.pids, output=output) as supervisor:
