@@ -39,10 +39,13 @@ def service(
     running = Service(tmp_path_factory.mktemp("clients"))
     running.start(
         VENDOR_ALIAS="true",
-        CATCH_PORT=str(mailpit_ports.smtp_port),
-        MAILPIT_PORT=str(mailpit_ports.http_port),
-        CHAOS="true",
-        RELEASE_HOST=f"smtp://127.0.0.1:{outside[1]}",
+        MP_SMTP_BIND_ADDR=f"0.0.0.0:{mailpit_ports.smtp_port}",
+        MP_UI_BIND_ADDR=f"0.0.0.0:{mailpit_ports.http_port}",
+        MP_SMTP_AUTH_ACCEPT_ANY="true",
+        MP_SMTP_AUTH_ALLOW_INSECURE="true",
+        MP_ENABLE_CHAOS="true",
+        MP_SMTP_RELAY_HOST="127.0.0.1",
+        MP_SMTP_RELAY_PORT=str(outside[1]),
         RELEASE_RECIPIENTS="*@example.test",
         POP3_PORT="0",
         IMAP_PORT="0",

@@ -52,7 +52,7 @@ def test_the_calls_of_php_clients_are_answered(
     assert process.returncode == 0, process.stdout + process.stderr
     result = json.loads(process.stdout)
     assert [each["Subject"] for each in result["messages"]] == ["File", "Second", "First"]
-    assert result["messages"][0]["AttachmentsData"] == {"2": "kept\n"}
+    assert result["messages"][0]["AttachmentsData"] == {"2": "kept\r\n"}
     assert result["messages"][0]["Headers"]["Subject"] == ["File"]
     assert result["messages"][2]["HTML"] == "<p>Hello</p>\r\n"
     assert result["inbox"] == ["Second"]
