@@ -77,7 +77,8 @@ def test_the_python_client_lists_reads_and_deletes(mailpit: Mailpit, python_clie
     )
     message["Message-ID"], message["Subject"] = "<20220727034441.7z@localhost>", "Plain text"
     message.set_content("Test\n")
-    message.add_attachment("This is a test attachment\n", filename="attachment.txt")
+    content = b"This is a test attachment\n"
+    message.add_attachment(content, "text", "plain", filename="attachment.txt")
     mailpit.deliver(message)
     messages = python_client.get_messages()
     (row,) = messages.messages
