@@ -30,7 +30,7 @@ from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
-from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.application import Companion, FurtherPort, Gateway, server
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
@@ -49,6 +49,7 @@ from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.releasing.forwarding_state import StateFile
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
@@ -100,7 +101,7 @@ def main() -> None:
         access=access,
         count=requests.add,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
-        companions=[mailpit] if mailpit_port else [],
+        companions=[*([mailpit] if mailpit_port else []), *_forwarding(data_dir, mailbox)],
     )
     http_server = server(
         gateway,
@@ -178,6 +179,18 @@ def local_endpoints(
             *SignInEndpoint(os.environ.get("API_KEY", "")).routes(),
         ]
     )
+
+
+def _forwarding(data_dir: Path, mailbox: SinkMailbox) -> Iterator[Companion]:
+    """Yield what forwards mail of the mailbox, where that is switched on."""
+    choices = ReleaseChoices.read(os.environ)
+    if not choices.forward_matching:
+        StateFile(data_dir / "mail").forget()
+        return
+    # Imported here: usually nothing is forwarded
+    from infrastructure.local.releasing.forwarding import Forwarder
+
+    yield Forwarder(mailbox, Detailer(mailbox), choices, data_dir / "mail")
 
 
 def _recipient(data_dir: Path, access: LocalAccess) -> Recipient:
