@@ -20,7 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
-from infrastructure.local.catching.choices import STORE, CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.mailpit.variables import translated
@@ -179,7 +179,8 @@ class Runtime:
         port = self._config.mailbox_ports.catch
         if not port:
             return []
-        ready = partial(probes.greets_by_smtp, port)
+        speaks_tls = CatchChoices.read(self._environment).tls == IMPLICIT
+        ready = partial(probes.listens if speaks_tls else probes.greets_by_smtp, port)
         return [self._python("catching", "infrastructure.local.catching", ready=ready)]
 
     def _dns(self) -> Process:
