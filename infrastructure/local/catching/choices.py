@@ -6,8 +6,8 @@ CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, `
                              or ``tag`` (of the recipient); nothing: there is one
 CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
                              or ``name:password``; without it any login is taken, and none needed
-CATCH_TLS                    ``starttls``: clients must use it; ``implicit``: TLS from the first byte
-                             on; nothing: clients may use STARTTLS
+CATCH_TLS                    ``starttls``: clients must use it; ``implicit``: TLS from the first
+                             byte on; nothing: clients may use STARTTLS
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
 MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
 ==================== ======= =======================================================================
