@@ -7,7 +7,9 @@ import { CurlButton } from "../parts/code.js";
 import { Loaded } from "../parts/feedback.js";
 import { PageLink } from "../parts/links.js";
 import { Card } from "../parts/page.js";
-import { Support } from "./mailbox-support.js";
+import { HtmlCheck } from "./mailbox-html-check.js";
+import { LinkCheck } from "./mailbox-link-check.js";
+import { SpamCheck } from "./mailbox-spam-check.js";
 
 const STATUS = {
   pass: ["Passed", "good", "check"],
@@ -110,7 +112,9 @@ export function Checks({ message }) {
           <//>
         `}
       <//>
-      ${message.html !== null && html`<${Support} message=${message} />`}
+      ${message.html !== null && html`<${HtmlCheck} message=${message} />`}
+      <${LinkCheck} message=${message} />
+      <${SpamCheck} message=${message} />
     </div>
   `;
 }

@@ -1,17 +1,17 @@
 // One message: its body as a reader sees it, and everything else about it in tabs.
 import { html, useEffect } from "../vendor/preact.js";
 import { get } from "../core/api.js";
-import { bytes, exactTime } from "../core/format.js";
 import { useResource } from "../core/resource.js";
 import { route, setQuery } from "../core/router.js";
 import { attempt, Empty, Loaded, Notice, SkeletonRows } from "../parts/feedback.js";
-import { Badge, Copyable, IconButton } from "../parts/controls.js";
-import { PageLink } from "../parts/links.js";
+import { IconButton } from "../parts/controls.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { Attachments } from "./mailbox-attachments.js";
 import { MailBody } from "./mailbox-body.js";
 import { Checks } from "./mailbox-checks.js";
+import { Facts } from "./mailbox-facts.js";
 import { Links } from "./mailbox-links.js";
+import { Release } from "./mailbox-release.js";
 import { Source } from "./mailbox-source.js";
 import { Timeline } from "./mailbox-timeline.js";
 
@@ -75,6 +75,7 @@ function Head({ onClose, message, onDrop, neighbour, mark, id }) {
           kind="ghost small"
           onClick=${() => neighbour(1)}
         />
+        <${Release} key=${id} message=${message} />
         <${IconButton}
           icon="mail"
           label="Mark as unread (u)"
@@ -136,44 +137,6 @@ function Message({ message }) {
       ${current === "files" && html`<${Attachments} message=${message} parts=${attached} />`}
       ${current === "source" && html`<${Source} id=${message.id} />`}
     <//>
-  `;
-}
-
-function Facts({ message }) {
-  return html`
-    <div class="message-head">
-      <dl class="facts small">
-        <dt>From</dt>
-        <dd>
-          ${
-            message.from_name && message.from_name !== message.from
-              ? html`${message.from_name} <span class="soft">${message.from}</span>`
-              : message.from
-          }
-        </dd>
-        <dt>To</dt>
-        <dd><${Copyable} text=${message.to} class="" /></dd>
-        <dt>Received</dt>
-        <dd>${exactTime(message.received_at)}, ${bytes(message.size)}</dd>
-        ${
-          (message.campaign_id || message.tags?.length > 0) &&
-          html`
-            <dt>Campaign</dt>
-            <dd class="row wraps">
-              ${
-                message.campaign_id &&
-                html`
-                  <${PageLink} path=${["activity"]} query=${{ campaigns: message.campaign_id }}>
-                    ${message.campaign_id}
-                  <//>
-                `
-              }
-              ${message.tags?.map((tag) => html`<${Badge} key=${tag} icon="tag">${tag}<//>`)}
-            </dd>
-          `
-        }
-      </dl>
-    </div>
   `;
 }
 

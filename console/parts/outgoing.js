@@ -1,13 +1,17 @@
-// A red bar that says that mail leaves this machine, on every page of a local service.
+// A red bar that says that mail leaves this machine.
 import { html } from "../vendor/preact.js";
 import { outgoing } from "../core/service.js";
 import { Icon } from "./controls.js";
 
-export function OutgoingBar() {
-  if (!outgoing.value) return null;
+/** On every page of a local service that delivers its mail. */
+export const OutgoingBar = () => html`<${AlarmBar} text=${outgoing.value} />`;
+
+/** A bar with a text; none without one. */
+export function AlarmBar({ text }) {
+  if (!text) return null;
   return html`
     <div class="outgoing" role="status">
-      <${Icon} name="alert-triangle" /><span class="wrap">${outgoing.value}</span>
+      <${Icon} name="alert-triangle" /><span class="wrap">${text}</span>
     </div>
   `;
 }

@@ -12,6 +12,7 @@ from urllib3 import HTTPHeaderDict
 
 from postfinch.http_api import Api
 from postfinch.json_types import Json
+from postfinch.testing.checks import Checks
 from postfinch.testing.traced import Traced
 from postfinch.testing.waiting import TIMEOUT, wait_for
 
@@ -39,7 +40,12 @@ class Attachment:
 
 
 class Message(Traced):
-    """One message that arrived."""
+    """One message that arrived.
+
+    ``to`` has all ``recipients``, comma-separated: mail that is caught may have several. ``tags``
+    are those of the sending and those that the message was given; ``inbox`` is where it is, empty
+    for mail of no inbox.
+    """
 
     def __init__(self, api: Api, entry: Mapping[str, Any]) -> None:
         self._api = api
@@ -49,6 +55,9 @@ class Message(Traced):
         self.to: str = entry["to"]
         self.sender: str = entry["from"]
         self.subject: str = entry["subject"]
+        self.recipients: list[str] = self.to.split(", ")
+        self.tags: list[str] = entry.get("tags", [])
+        self.inbox: str = entry.get("inbox", "")
 
     def __repr__(self) -> str:
         return f"<Message to {self.to}: {self.subject!r}>"
@@ -97,6 +106,14 @@ class Message(Traced):
             for each in self._content["parts"]
             if each["role"] in ("attachment", "inline")
         ]
+
+    @cached_property
+    def checks(self) -> Checks:
+        """How mail clients show the message, where its links lead, and whether it looks like spam.
+
+        Each check is made when it is first asked for: ``checks.html``, ``.links``, ``.spam``.
+        """
+        return Checks(self._api, self._path)
 
     @property
     def events(self) -> list[Json]:
@@ -154,11 +171,17 @@ class Message(Traced):
 
 
 class Mailbox:
-    """The mail that one test's account has sent, and that was delivered."""
+    """The mail that one test's account has sent, and that was delivered; or that of an inbox.
 
-    def __init__(self, api: Api, subaccount_id: int) -> None:
+    Exactly one of ``subaccount`` and ``inbox`` says which.
+    """
+
+    def __init__(
+        self, api: Api, subaccount: int | None = None, *, inbox: str | None = None
+    ) -> None:
         self._api = api
-        self._query = {"subaccount": subaccount_id}
+        self._subaccount = subaccount
+        self._query = {"inbox": inbox} if subaccount is None else {"subaccount": subaccount}
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages())
@@ -172,7 +195,7 @@ class Mailbox:
         return [
             Message(self._api, entry)
             for entry in reversed(entries)
-            if fnmatchcase(entry["to"].casefold(), to.casefold())
+            if _is_to(entry["to"], to)
             and fnmatchcase(entry["subject"].casefold(), subject.casefold())
         ]
 
@@ -194,11 +217,18 @@ class Mailbox:
         return wait_for(look, timeout, instead)
 
     def _not_delivered(self) -> Iterator[str]:
-        owner = self._query["subaccount"]
+        if self._subaccount is None:
+            return
+        owner = self._subaccount
         events = self._api.get("/events/message", events=_NOT_DELIVERED, subaccounts=owner)
         for event in reversed(events):
             yield f"{event['type']} of mail to {event['rcpt_to']}: {event.get('raw_reason', '')}"
 
     def clear(self) -> None:
-        """Delete the messages of this test."""
+        """Delete the messages of this test, or of the inbox."""
         self._api.delete(_PATH, **self._query)
+
+
+def _is_to(recipients: str, pattern: str) -> bool:
+    """Tell whether one of the recipients matches a pattern."""
+    return any(fnmatchcase(each.casefold(), pattern.casefold()) for each in recipients.split(", "))

@@ -28,6 +28,8 @@ _PAUSE = 0.02
 # Below the ports that systems give to connections, and those that the service chooses itself
 _PORTS = (10_000, 20_000)
 _choose = random.SystemRandom()  # a test run may seed the other one
+# They are the same for every service, and few tests need them: settings may name others
+_UNUSED_PORTS = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"), "0")
 _INHERITED = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
 
 
@@ -73,7 +75,8 @@ class SharedService:
         shutil.rmtree(self._data_dir, ignore_errors=True)
         # Settings of the tested program, such as SECRET_KEY, are not meant for the service
         caller = {name: os.environ[name] for name in _INHERITED & os.environ.keys()}
-        environment = local_service.environment(caller | _free_ports(), self._data_dir)
+        ports = _free_ports() | _UNUSED_PORTS
+        environment = local_service.environment(caller | ports, self._data_dir)
         environment |= self._settings
         # Listed for nobody else: commands in other terminals do not mean this service
         environment["XDG_STATE_HOME"] = str(self._folder)

@@ -113,6 +113,13 @@ class TestAccount:
         """The mail that this account has sent, as its recipients got it."""
         return Mailbox(self.api, self.subaccount_id)
 
+    def inbox(self, name: str) -> Mailbox:
+        """The caught mail of an inbox, such as that of a login name (``CATCH_INBOX=login``).
+
+        Such mail has no account: choose a name that no other test uses.
+        """
+        return Mailbox(self.api, inbox=name)
+
     @cached_property
     def webhooks(self) -> WebhookEvents:
         """The events of this account as webhooks bring them, from the first use on."""

@@ -88,8 +88,10 @@ def test_the_django_settings_send_mail(service: Service) -> None:
 def test_the_tests_of_other_programs_pass() -> None:
     folder = EXAMPLES / "pytest"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "postfinch.pytest_plugin"]
+    options = ["-p", "no:cacheprovider", "-p", "no:django", "-c", os.devnull]
+    setting = "postfinch_settings=LINK_CHECK_PRIVATE=true"
     done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "-p", "no:django", "-c", os.devnull, str(folder)],
+        [*command, *options, "-o", setting, str(folder)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent)},
         capture_output=True,
@@ -97,4 +99,4 @@ def test_the_tests_of_other_programs_pass() -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "7 passed" in done.stdout
+    assert "9 passed" in done.stdout

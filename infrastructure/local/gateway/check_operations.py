@@ -43,6 +43,7 @@ _WARNING = record(
     partial=_PERCENT,
     unsupported=_PERCENT,
     results=array(_CLIENT),
+    example=text(about="The first use; empty if only an inlined style has it"),
 )
 _HTML_CHECK = record(
     nodes=integer(),
@@ -52,6 +53,7 @@ _HTML_CHECK = record(
     unsupported=_PERCENT,
     platforms=mapping(array(text())),
     warnings=array(_WARNING),
+    others=array(_WARNING),
 )
 _LINK = record(
     url=text(),

@@ -55,12 +55,12 @@ class ChecksEndpoint:
 
     def check_html(self, request: LocalRequest) -> LocalReply:
         """Check which mail clients support what a message's HTML and CSS use."""
-        from infrastructure.local.messages.html_check import html_check
+        from infrastructure.local.messages.html_check_view import html_check_view
 
         html = self._message(request).body(HTML)
         if not html:
             raise LocalError(409, "the message has no HTML")
-        return results(html_check(html).as_json())
+        return results(html_check_view(html))
 
     def check_links(self, request: LocalRequest) -> LocalReply:
         """Request the links of a message; none of the service's own is followed as a click."""

@@ -71,6 +71,7 @@ _CONTENT = record(
     **_ENTRY,
     **_DETAILS,
     envelope_from=text(),
+    login=text(about="The name that the sender logged in with at the catching port"),
     headers=_HEADERS,
     text=nullable(text()),
     html=nullable(text()),

@@ -142,6 +142,7 @@ class MailboxEndpoint:
             {
                 **self.entries([row])[0],
                 "envelope_from": message.sender,
+                "login": row.login,
                 "headers": [{"name": name, "value": value} for name, value in message.headers],
                 "text": message.body(TEXT),
                 "html": message.body(HTML),

@@ -6,15 +6,13 @@ what the worst feature is not supported, and what the worst one is supported in 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from chalicelib.generation.css import CssInliner
 from chalicelib.generation.faults import RenderFault
 from infrastructure.local.messages.client_support import (
     FeatureSupport,
     feature_support,
-    platforms_by_family,
 )
 from infrastructure.local.messages.html_uses import MOST_CHARACTERS, SCRIPT, TESTED, HtmlUses
 
@@ -62,26 +60,13 @@ class HtmlCheck:
     total: Score
     warnings: list[UsedFeature]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the check as ``/local`` shows it."""
-        return {
-            "nodes": self.nodes,
-            "tests": self.tests,
-            **asdict(self.total),
-            "platforms": platforms_by_family(),
-            "warnings": [
-                {**asdict(each.feature), "found": each.uses, **asdict(each.score)}
-                for each in self.warnings
-            ],
-        }
-
 
 def html_check(html: str) -> HtmlCheck:
     """Check HTML, at most its first million characters."""
     html = html[:MOST_CHARACTERS]
     uses = HtmlUses(html, _inlined(html))
     warnings = [
-        UsedFeature(feature, count, _score(feature))
+        UsedFeature(feature, count, score_of(feature))
         for slug, count in uses.counts.items()
         if (feature := _SCRIPT_SUPPORT if slug == SCRIPT else feature_support(slug))
     ]
@@ -97,7 +82,8 @@ def _inlined(html: str) -> str:
         return html
 
 
-def _score(feature: FeatureSupport) -> Score:
+def score_of(feature: FeatureSupport) -> Score:
+    """Return how many of the tested versions of clients support a feature."""
     supports = [each.support for each in feature.results]
     if not supports:
         return Score(0.0, 0.0, 100.0)
