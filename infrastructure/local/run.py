@@ -20,9 +20,10 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
-from infrastructure.local.catching.choices import STORE, CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
 from infrastructure.local.mail_readers.choices import PASSWORDS
 from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
@@ -179,7 +180,8 @@ class Runtime:
         port = self._config.mailbox_ports.catch
         if not port:
             return []
-        ready = partial(probes.greets_by_smtp, port)
+        speaks_tls = CatchChoices.read(self._environment).tls == IMPLICIT
+        ready = partial(probes.listens if speaks_tls else probes.greets_by_smtp, port)
         return [self._python("catching", "infrastructure.local.catching", ready=ready)]
 
     def _dns(self) -> Process:
@@ -224,6 +226,15 @@ def _red(text: str) -> str:
 def _catching_address(config: LocalConfig) -> str:
     port = config.mailbox_ports.catch
     return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
+
+
+def _lines_of_mailpit(config: LocalConfig) -> list[str]:
+    """Return the lines that programs wait for in the output of a container; else none."""
+    if not config.logs_to_stdout:
+        return []
+    ports = config.mailbox_ports
+    root = MailpitChoices.read(config.environ).root
+    return listening_lines(ports.catch, ports.mailpit, root)
 
 
 def _mailpit_address(config: LocalConfig) -> str:
@@ -290,7 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
         except StopRequested:
             return 0
         with address_file(config.data_dir, address_of(config)):
-            print(announcement(config), flush=True)
+            print(*_lines_of_mailpit(config), announcement(config), sep="\n", flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)
     return 0

@@ -10,13 +10,14 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import uvloop
 
 from infrastructure.local import certificates
-from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, SEND, STARTTLS, CatchChoices
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
@@ -44,17 +45,23 @@ def main() -> None:
         # Imported here: what sends takes half a second to import
         from infrastructure.local.catching.sending import most_octets, sending
 
-        _serve(sending(gate, os.environ["API_KEY"]), tls, most_octets())
+        _serve(choices, sending(gate, os.environ["API_KEY"]), tls, most_octets())
         return
     mailbox = SinkMailbox(data_dir / "mail")
     tags_of = partial(tags_at_arrival, choices=TagChoices.read(os.environ))
-    _serve(Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
+    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
     mailbox.close()
 
 
-def _serve(service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS) -> None:
+def _serve(
+    choices: CatchChoices, service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS
+) -> None:
     host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
-    config = catching_config(host, port, LocalAccess.read(os.environ), most_octets)
+    config = replace(
+        catching_config(host, port, LocalAccess.read(os.environ), most_octets),
+        require_tls=choices.tls == STARTTLS,
+        implicit_tls=choices.tls == IMPLICIT,
+    )
     uvloop.run(serve(RelayServer(config, service, tls)))
 
 

@@ -6,6 +6,8 @@ CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, `
                              or ``tag`` (of the recipient); nothing: there is one
 CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
                              or ``name:password``; without it any login is taken, and none needed
+CATCH_TLS                    ``starttls``: clients must use it; ``implicit``: TLS from the first
+                             byte on; nothing: clients may use STARTTLS
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
 MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
 ==================== ======= =======================================================================
@@ -20,9 +22,11 @@ from dataclasses import dataclass
 from infrastructure.local.passwords import Passwords
 
 STORE, SEND = "store", "send"
+STARTTLS, IMPLICIT = "starttls", "implicit"
 BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
 
 _WAYS = (STORE, SEND)
+_TLS = ("", STARTTLS, IMPLICIT)
 _DIVISIONS = ("", BY_LOGIN, BY_DOMAIN, BY_TAG)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGE = re.compile(r"([0-9]{1,9})([smhdw])", re.ASCII)
@@ -35,6 +39,7 @@ class CatchChoices:
     way: str = STORE
     inbox_by: str = ""
     passwords: Passwords | None = None
+    tls: str = ""
     max_messages: int = 0
     max_age: float = 0.0
 
@@ -45,6 +50,7 @@ class CatchChoices:
             way=_one_of(environ, "CATCH", _WAYS) or STORE,
             inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
             passwords=_passwords(environ, "CATCH_PASSWORDS"),
+            tls=_one_of(environ, "CATCH_TLS", _TLS),
             max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
             max_age=_age(environ, "MAILBOX_MAX_AGE"),
         )

@@ -285,7 +285,8 @@ class MailboxIndex:
         fields = (details.attachments, details.inlines, details.subaccount_id, by_service)
         found_by = (details.header_id.casefold(), *map(address_line, addresses))
         self._database.execute(INSERT_FIELDS, (uid, *fields, *found_by))
-        text = "\n".join((*lines, *filter(None, found_by), details.body))
+        # Digits of a Message-ID are no words of a message
+        text = "\n".join((*lines, *filter(None, found_by[1:]), details.body))
         self._database.execute(
             "INSERT OR REPLACE INTO extra.search_texts VALUES (?, ?)", (uid, text)
         )

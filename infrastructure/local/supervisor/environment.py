@@ -13,7 +13,8 @@ IMAP_PORT        1143     port at which IMAP reads the mailbox; 0 for none
 API_KEY                   the primary account's key; the first start makes one and keeps it
 DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
-LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate
+LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate; ``*``
+                          for all without a dot, in ``Host`` only
 LOCAL_PEERS               networks besides loopback that may use ``/local``; ``any`` for all
 DELIVER          false    whether mail may leave this machine; else it goes to the mailbox, and the
                           settings of a smarthost are not used

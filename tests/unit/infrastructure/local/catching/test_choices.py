@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, SEND, CatchChoices
 
 
 def test_nothing_chosen_is_one_inbox_that_keeps_everything_from_anybody() -> None:
@@ -19,11 +19,12 @@ def test_choices_are_read(tmp_path: Path) -> None:
             "CATCH": "send",
             "CATCH_INBOX": "tag",
             "CATCH_PASSWORDS": str(path),
+            "CATCH_TLS": "implicit",
             "MAILBOX_MAX_MESSAGES": "500",
             "MAILBOX_MAX_AGE": "12h",
         }
     )
-    assert (choices.way, choices.inbox_by) == (SEND, "tag")
+    assert (choices.way, choices.inbox_by, choices.tls) == (SEND, "tag", IMPLICIT)
     assert (choices.max_messages, choices.max_age) == (500, 43_200)
     assert choices.passwords is not None
     assert choices.passwords.is_right("ann", "secret")
@@ -35,6 +36,7 @@ def test_choices_are_read(tmp_path: Path) -> None:
         ("CATCH", "keep"),
         ("CATCH_INBOX", "sender"),
         ("CATCH_PASSWORDS", "/nowhere/passwords"),
+        ("CATCH_TLS", "true"),
         ("MAILBOX_MAX_MESSAGES", "-1"),
         ("MAILBOX_MAX_AGE", "soon"),
     ],
