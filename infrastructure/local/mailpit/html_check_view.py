@@ -40,7 +40,7 @@ def _warning(used: UsedFeature) -> dict[str, Any]:
         "Keywords": feature.keywords,
         "Results": results,
         "NotesByNumber": feature.notes,
-        "Score": {"Found": used.found, **_score(used.score)},
+        "Score": {"Found": used.uses, **_score(used.score)},
     }
 
 

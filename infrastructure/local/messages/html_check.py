@@ -42,15 +42,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class UsedFeature:
-    """A feature that the HTML uses ``found`` times."""
+    """A feature, and how often the HTML uses it."""
 
     feature: FeatureSupport
-    found: int
+    uses: int
     score: Score
 
     def weight(self, nodes: int) -> float:
         """Return by how much the feature may harm, in percent."""
-        return (self.score.partial + self.score.unsupported) * self.found / max(nodes, 1)
+        return (self.score.partial + self.score.unsupported) * self.uses / max(nodes, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class HtmlCheck:
             **asdict(self.total),
             "platforms": platforms_by_family(),
             "warnings": [
-                {**asdict(each.feature), "found": each.found, **asdict(each.score)}
+                {**asdict(each.feature), "found": each.uses, **asdict(each.score)}
                 for each in self.warnings
             ],
         }
@@ -110,7 +110,7 @@ def _total(warnings: list[UsedFeature], nodes: int) -> Score:
         return min(100.0, max(percentages, default=0.0))
 
     nodes = max(nodes, 1)
-    unsupported = worst([each.score.unsupported * each.found / nodes for each in warnings])
-    partial = worst([each.score.partial * each.found / nodes for each in warnings])
+    unsupported = worst([each.score.unsupported * each.uses / nodes for each in warnings])
+    partial = worst([each.score.partial * each.uses / nodes for each in warnings])
     partial = min(partial, 100 - unsupported)
     return Score(round(100 - partial - unsupported, 5), round(partial, 5), round(unsupported, 5))

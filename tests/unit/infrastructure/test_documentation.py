@@ -20,8 +20,7 @@ MERGED = merge_template(functions())
 # What the command, the fixture and the local runtime read besides settings
 READERS = [
     *(ROOT / "postfinch").rglob("*.py"),
-    ROOT / "infrastructure" / "local" / "supervisor" / "environment.py",
-    ROOT / "infrastructure" / "local" / "this_machine.py",
+    *(ROOT / "infrastructure" / "local").rglob("*.py"),
 ]
 VARIABLES = {
     word
@@ -36,6 +35,8 @@ FOREIGN = {
     "API_KEY",
     "ARCHITECTURE",
     "BASE",
+    "CATCH",
+    "CHAOS",
     "DATA_DIR",
     "DOCKER_HOST",
     "API",

@@ -16,7 +16,7 @@ from infrastructure.local.messages.html_uses import SCRIPT, TESTED
 
 
 def found_in(html: str) -> dict[str, int]:
-    return {each.feature.slug: each.found for each in html_check(html).warnings}
+    return {each.feature.slug: each.uses for each in html_check(html).warnings}
 
 
 @pytest.mark.parametrize(
