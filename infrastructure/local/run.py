@@ -21,6 +21,8 @@ from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.catching.choices import STORE, CatchChoices
+from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -56,6 +58,7 @@ Postfinch is ready.
   TLS       {tls} (trust {authority})
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Catching  {catching}
+  Mailpit   {mailpit}
   Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
@@ -200,6 +203,7 @@ def announcement(config: LocalConfig) -> str:
         tls=_tls_addresses(config),
         inbound_port=config.ports.inbound,
         catching=_catching_address(config),
+        mailpit=_mailpit_address(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)) + _red(config.release_warning),
@@ -224,6 +228,14 @@ def _catching_address(config: LocalConfig) -> str:
     return f"localhost:{port} (any mail by SMTP, {login}{way})"
 
 
+def _mailpit_address(config: LocalConfig) -> str:
+    port = config.mailbox_ports.mailpit
+    if not port:
+        return "off"
+    root = MailpitChoices.read(config.environ).root
+    return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
+
+
 def _tls_addresses(config: LocalConfig) -> str:
     https = f"https://localhost:{config.api_tls_port}" if config.api_tls_port else ""
     smtps = f"smtps://localhost:{config.smtp_tls_port}" if config.smtp_tls_port else ""
@@ -246,17 +258,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.stop_with_parent:
         die_with_parent(signal.SIGTERM, os.getppid())
-    environ = {**os.environ, "DELIVER": "true"} if options.deliver else os.environ
     try:
         open_files.allow()
-        config = prepare(environ)
+        environ, lines = translated(os.environ)
+        config = prepare(environ | ({"DELIVER": "true"} if options.deliver else {}))
     except ConfigError as error:
         print(f"postfinch: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    for line in config.notices:
+    for line in (*lines, *config.notices):
         print(line, flush=True)
     output = sys.stdout.fileno() if config.logs_to_stdout else None
     with Supervisor(config.logs, ROOT, config.pids, output=output) as supervisor:

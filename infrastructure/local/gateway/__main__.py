@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -30,7 +31,7 @@ from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
-from infrastructure.local.gateway.application import FurtherPort, Gateway, server
+from infrastructure.local.gateway.application import Companion, FurtherPort, Gateway, server
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
@@ -41,6 +42,7 @@ from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
+from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
@@ -50,6 +52,7 @@ from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.releasing.forwarding_state import StateFile
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
@@ -57,6 +60,9 @@ from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
+
+if TYPE_CHECKING:
+    from infrastructure.local.mailpit.assembly import MailpitService
 
 
 def main() -> None:
@@ -67,6 +73,24 @@ def main() -> None:
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
     requests = RequestCounts()
+    mailbox = SinkMailbox(data_dir / "mail")
+    mailpit_port = int(os.environ.get("MAILPIT_PORT") or "0")
+
+    def build_mailpit() -> MailpitService:
+        from infrastructure.local.mailpit.assembly import mailpit_service
+
+        return mailpit_service(
+            data_dir,
+            os.environ,
+            mailbox,
+            Detailer(mailbox),
+            gateway.serve_http,
+            access=access,
+            has_console=current.console,
+            spam_check=current.spam_check,
+        )
+
+    mailpit = MailpitEndpoint(build_mailpit, at_start=bool(os.environ.get("MAILBOX_TAGS")))
     gateway = Gateway(
         app,
         max_body_bytes=current.max_body_bytes,
@@ -74,11 +98,13 @@ def main() -> None:
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
-                data_dir, requests, lambda: http_server.should_exit, access
+                data_dir, requests, lambda: http_server.should_exit, access, mailbox
             )
         },
         access=access,
         count=requests.add,
+        by_port={mailpit_port: mailpit} if mailpit_port else {},
+        companions=[*([mailpit] if mailpit_port else []), *_forwarding(data_dir, mailbox)],
     )
     http_server = server(
         gateway,
@@ -97,12 +123,24 @@ def further_ports(
     tls_port = int(environ.get("API_TLS_PORT", "0"))
     if tls_port:
         yield FurtherPort(_host(environ), tls_port, certificates.server_context(data_dir))
+    if mailpit_port := int(environ.get("MAILPIT_PORT") or "0"):
+        # It was free when the service was started, or it was asked for
+        yield FurtherPort(_host(environ), mailpit_port, optional=True, websockets=True)
     url = urlsplit(public_url)
     host, is_secure = url.netloc.encode(), url.scheme == "https"
     port = url.port or (443 if is_secure else 80)
     is_here = is_this_machine(host) or access.admits_host(host)
     # Without networks of others this is no container, and the port may be that of a proxy
-    if access.networks and is_here and port not in (int(environ["API_PORT"]), tls_port):
+    if (
+        access.networks
+        and is_here
+        and port
+        not in (
+            int(environ["API_PORT"]),
+            tls_port,
+            mailpit_port,
+        )
+    ):
         context = certificates.server_context(data_dir) if is_secure else None
         yield FurtherPort("127.0.0.1", port, context, optional=True)
 
@@ -116,9 +154,10 @@ def local_endpoints(
     requests: RequestCounts,
     is_stopping: Callable[[], bool],
     access: LocalAccess = NOBODY_ELSE,
+    mailbox: SinkMailbox | None = None,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = SinkMailbox(data_dir / "mail")
+    mailbox = mailbox or SinkMailbox(data_dir / "mail")
     delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
     endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
     feed = LiveFeed()
@@ -148,6 +187,18 @@ def local_endpoints(
             *SignInEndpoint(os.environ.get("API_KEY", "")).routes(),
         ]
     )
+
+
+def _forwarding(data_dir: Path, mailbox: SinkMailbox) -> Iterator[Companion]:
+    """Yield what forwards mail of the mailbox, where that is switched on."""
+    choices = ReleaseChoices.read(os.environ)
+    if not choices.forward_matching:
+        StateFile(data_dir / "mail").forget()
+        return
+    # Imported here: usually nothing is forwarded
+    from infrastructure.local.releasing.forwarding import Forwarder
+
+    yield Forwarder(mailbox, Detailer(mailbox), choices, data_dir / "mail")
 
 
 def _recipient(data_dir: Path, access: LocalAccess) -> Recipient:

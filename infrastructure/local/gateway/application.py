@@ -53,13 +53,15 @@ HANDSHAKE_SECONDS = 10.0
 class FurtherPort(NamedTuple):
     """A further port of a server. It speaks HTTPS where it has the context of a certificate.
 
-    One that is ``optional`` is left out where it cannot be bound.
+    One that is ``optional`` is left out where it cannot be bound. Without ``websockets`` a request
+    for one is answered as any other.
     """
 
     host: str
     port: int
     context: SSLContext | None = None
     optional: bool = False
+    websockets: bool = False
 
 
 class Companion(Protocol):
@@ -117,7 +119,11 @@ class Gateway:
         elif endpoint := self._by_port.get((scope.get("server") or ("", 0))[1]):
             await endpoint(scope, receive, send)
         elif scope["type"] == "http":
-            await self._local_endpoint(scope)(scope, receive, send)
+            await self.serve_http(scope, receive, send)
+
+    async def serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, whatever its port is."""
+        await self._local_endpoint(scope)(scope, receive, send)
 
     def _local_endpoint(self, scope: Scope) -> AsgiCallable:
         if self._home and scope["raw_path"] == b"/" and scope["method"] in ("GET", "HEAD"):
@@ -254,12 +260,16 @@ class _Server(uvicorn.Server):
 
     async def _listen(self, port: FurtherPort) -> None:
         protocol_class: Any = self.config.http_protocol_class
-        protocol = functools.partial(
-            protocol_class,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-        )
+
+        def protocol() -> Any:
+            connection = protocol_class(
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            )
+            connection.takes_websockets = port.websockets
+            return connection
+
         self.servers.append(
             await asyncio.get_running_loop().create_server(
                 protocol,

@@ -39,6 +39,9 @@ class MalformedRequest(Exception):
 class HttpProtocol(HttpToolsProtocol):
     """A connection of the HTTP server."""
 
+    #: Whether a request may begin a WebSocket (RFC 6455)
+    takes_websockets = False
+
     def data_received(self, data: bytes) -> None:
         """Parse what the client sent."""
         self._unset_keepalive_if_required()
@@ -86,7 +89,9 @@ class HttpProtocol(HttpToolsProtocol):
             is_ours = isinstance(fault, MalformedRequest)
             self.send_400_response(str(fault) if is_ours else "the request is no valid HTTP/1.1")
         except httptools.HttpParserUpgrade as upgrade:
-            if self._is_offer():
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+            elif self._is_offer():
                 return self._without_offer() + data[upgrade.args[0] :]
         return b""
 
@@ -117,7 +122,17 @@ class HttpProtocol(HttpToolsProtocol):
         if not _HOST.fullmatch(hosts[0]):
             raise MalformedRequest("Host is not a host name with or without a port")
 
+    def _should_upgrade_to_ws(self) -> bool:
+        """Tell whether a WebSocket may begin; what it takes is imported with the first one."""
+        if self.takes_websockets and self.ws_protocol_class is None:
+            from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
+
+            self.ws_protocol_class = WSProtocol
+        return self.takes_websockets
+
     def _is_offer(self) -> bool:
+        if self._should_upgrade():
+            return False
         return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
 
     def _without_offer(self) -> bytes:

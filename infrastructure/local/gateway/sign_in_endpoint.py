@@ -63,12 +63,17 @@ class SignInEndpoint:
 
 def local_administrator() -> User:
     """Return the local administrator, created if there is none."""
-    user = users.by_address(ADDRESS)
+    return local_user(ADDRESS, NAME, roles.ADMIN)
+
+
+def local_user(address: str, name: str, role: str) -> User:
+    """Return the user of an address, created with a name and a role if there is none."""
+    user = users.by_address(address)
     if user is None:
-        new = User(draw_id(), ACCOUNT_ID, ADDRESS, roles.ADMIN, clock.now(), NAME, ACTIVE)
+        new = User(draw_id(), ACCOUNT_ID, address, role, clock.now(), name, ACTIVE)
         author = audit.Author(ACCOUNT_ID, _COMMAND, "POST", PATH, users.RESOURCE)
         with audit.bound(author):
-            user = new if users.create(new) else users.by_address(ADDRESS)
+            user = new if users.create(new) else users.by_address(address)
     if user is None or user.account_id != ACCOUNT_ID:
-        raise LocalError(409, f"{ADDRESS} is no user of account {ACCOUNT_ID}")
+        raise LocalError(409, f"{address} is no user of account {ACCOUNT_ID}")
     return user

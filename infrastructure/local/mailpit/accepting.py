@@ -20,6 +20,8 @@ _SMTP_SECONDS = 30.0
 # How long the service may take to bring a message that goes through it into the mailbox
 _ARRIVAL_SECONDS = 3.0
 _MOST_ARRIVALS = 500
+# Building a large message takes several times its size of memory
+_turn = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +31,19 @@ class Acceptance:
     mailbox: SinkMailbox
     choices: CatchChoices
     tags: TagChoices
-    catch_port: int
-    # Building a large message takes several times its size of memory
-    _turn: threading.Lock
+    #: 0 if there is no port
+    catch_port: int = 0
 
     @classmethod
     def of(
         cls, mailbox: SinkMailbox, choices: CatchChoices, tags: TagChoices, catch_port: int
     ) -> Acceptance:
-        """Return the acceptance with these choices; ``catch_port`` is 0 if there is no port."""
-        return cls(mailbox, choices, tags, catch_port, threading.Lock())
+        """Return the acceptance with these choices."""
+        return cls(mailbox, choices, tags, catch_port)
 
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""
-        with self._turn:
+        with _turn:
             message = build(document)
         if self.choices.way == SEND and self.catch_port:
             return self._send(message)

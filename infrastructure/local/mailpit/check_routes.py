@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
     API,
     MailpitError,
@@ -21,7 +22,7 @@ from infrastructure.local.mailpit.router import (
     json_reply,
     ok,
 )
-from infrastructure.local.messages.parts import HTML, MessagePart, StoredMessage
+from infrastructure.local.messages.parts import MessagePart, StoredMessage
 from infrastructure.local.releasing.chaos import BadTrigger, ChaosFile, Triggers
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.release import (
@@ -74,7 +75,7 @@ class CheckRoutes:
         from infrastructure.local.mailpit.html_check_view import view
         from infrastructure.local.messages.html_check import html_check
 
-        html = self._message(request).body(HTML)
+        html = MimeParts(self._message(request)).html
         if not html:
             raise MailpitError(400, "message does not contain HTML")
         return json_reply(view(html_check(html)))
@@ -125,7 +126,7 @@ class CheckRoutes:
         message = self._message(request)
         part = self.find_part(message, request.parameters["part"])
         if part is None:
-            raise MailpitError(400, "not found")
+            raise MailpitError(400, "attachment not found")
         return MailpitReply(thumbnail(part.content_type, message.data(part)), "image/jpeg")
 
     def release(self, request: MailpitRequest) -> MailpitReply:
@@ -168,24 +169,6 @@ class CheckRoutes:
             return json_reply({"ID": self.accept(request.json(), _login(request))})
         except (BadMessage, MailpitError) as error:
             return json_reply({"Error": str(error)}, 400)
-
-    def webui(self) -> dict[str, Any]:
-        """Return what `GET /webui` says of these operations."""
-        host = self.choices.host
-        relay = {
-            "Enabled": host is not None,
-            "SMTPServer": host.shown if host else "",
-            "ReturnPath": "",
-            "AllowedRecipients": ", ".join(self.choices.recipients.entries) if host else "",
-            "BlockedRecipients": "",
-            "OverrideFrom": "",
-            "PreserveMessageIDs": False,
-        }
-        return {
-            "MessageRelay": {**relay, "RecipientAllowlist": relay["AllowedRecipients"]},
-            "SpamAssassin": bool(self.spam_check),
-            "ChaosEnabled": self.choices.chaos is not None,
-        }
 
     def _message(self, request: MailpitRequest) -> StoredMessage:
         """Return the message of the path, of which ``latest`` is the newest; raises NotFound."""

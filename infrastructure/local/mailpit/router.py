@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ class NotFound(MailpitError):
 
 @dataclass(frozen=True, slots=True)
 class MailpitRequest:
-    """One request. ``parameters`` are those of the path, decoded; ``path`` is without the root."""
+    """One request. ``parameters`` are those of the path, decoded; ``path`` is below the root."""
 
     method: str
     path: str
@@ -95,6 +95,13 @@ class MailpitReply:
     content_type: str = TEXT_PLAIN
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Values of ``Set-Cookie``
+    cookies: Sequence[str] = ()
+
+
+def redirect(target: str, cookies: Sequence[str] = ()) -> MailpitReply:
+    """Return a response that leads to another path."""
+    return MailpitReply(b"", status=302, headers={"location": target}, cookies=cookies)
 
 
 def json_reply(value: Any, status: int = 200) -> MailpitReply:
@@ -119,19 +126,14 @@ class MailpitRoute(NamedTuple):
 
 
 class MailpitRouter:
-    """The routes; a ``root`` such as ``/mail`` is put before their paths."""
+    """The routes. The paths of connections are below the root."""
 
     def __init__(
-        self,
-        routes: Iterable[MailpitRoute],
-        *,
-        root: str = "",
-        waiting_calls: WaitingCalls | None = None,
+        self, routes: Iterable[MailpitRoute], waiting_calls: WaitingCalls | None = None
     ) -> None:
         self.routes = tuple(routes)
-        self._root = root
         self._waiting_calls = waiting_calls or WaitingCalls()
-        self._patterns = [(_pattern(root + route.path), route) for route in self.routes]
+        self._patterns = [(_pattern(route.path), route) for route in self.routes]
 
     def has(self, scope: Scope) -> bool:
         """Tell whether the path of a connection is one of Mailpit's, with whatever method."""
@@ -154,7 +156,7 @@ class MailpitRouter:
             return
         request = MailpitRequest(
             method=scope["method"],
-            path=scope["raw_path"].decode("ascii")[len(self._root) :],
+            path=scope["raw_path"].decode("ascii"),
             parameters={name: unquote(text) for name, text in match.groupdict().items()},
             query=query_of(scope),
             headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
@@ -167,7 +169,8 @@ class MailpitRouter:
             return
         content = b"" if scope["method"] == "HEAD" else response.body
         headers = {**_SAFE, **response.headers, "content-length": str(len(response.body))}
-        await reply(send, response.status, content, response.content_type, headers)
+        kind, cookies = response.content_type, response.cookies
+        await reply(send, response.status, content, kind, headers, cookies)
 
     async def _run(self, route: MailpitRoute, request: MailpitRequest) -> MailpitReply:
         response: MailpitReply

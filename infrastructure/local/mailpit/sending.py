@@ -56,7 +56,8 @@ def build(document: Any) -> BuiltMessage:
     if not recipients:
         raise BadMessage("error building message: no recipients (to, cc, bcc) set")
     is_ascii = all(each.isascii() for each in (sender.addr_spec, *recipients))
-    message = EmailMessage(policy=SMTP if is_ascii else SMTP.clone(utf8=True))
+    # In ASCII any server takes it
+    message = EmailMessage(policy=SMTP.clone(cte_type="7bit", utf8=not is_ascii))
     message["From"] = sender
     for name, addresses in (("To", to), ("Cc", cc), ("Reply-To", reply_to)):
         if addresses:

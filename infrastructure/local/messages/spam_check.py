@@ -68,4 +68,5 @@ def _ask_spamd(content: bytes, address: str, seconds: float) -> tuple[SpamVerdic
         connection.finish()
         reply = connection.reply()
     report = _FOLDED.sub(" ", reply.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return spamd.read_reply(reply), dict(_LINE.findall(report))
+    descriptions = {name: text.strip() for name, text in _LINE.findall(report)}
+    return spamd.read_reply(reply), descriptions

@@ -168,16 +168,6 @@ class Forwarder:
         return [each for each in recipients if each not in others]
 
 
-def forwarder(
-    mailbox: SinkMailbox, detailer: Detailer, choices: ReleaseChoices, folder: Path
-) -> Forwarder | None:
-    """Return what forwards by these choices, ``None`` if they switch it off."""
-    if choices.host is None or not choices.forward_matching:
-        StateFile(folder).forget()
-        return None
-    return Forwarder(mailbox, detailer, choices, folder)
-
-
 def _rule(choices: ReleaseChoices) -> str:
     """Return what is forwarded, and to whom: another rule begins with the next message."""
     return " ".join((choices.forward_matching, "->", *(choices.forward_to or ("recipients",))))

@@ -105,6 +105,6 @@ def sender_of(content: bytes) -> str:
 
 def _address(text: str) -> str:
     address = parseaddr(text)[1]
-    if not is_address(address):
+    if not (text.isprintable() and is_address(address)):
         raise BadRecipient(f"Invalid email address: {text}")
     return address

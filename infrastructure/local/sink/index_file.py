@@ -141,9 +141,7 @@ def _attach_sound(database: sqlite3.Connection, path: Path) -> None:
         return
     is_own = (
         version == SCHEMA_VERSION
-        and database.execute(
-            "SELECT 1 FROM extra.origin JOIN main.origin USING (validity)"
-        ).fetchone()
+        and database.execute("SELECT 1 FROM extra.epoch JOIN main.epoch USING (seconds)").fetchone()
     )
     if not is_own:
         raise sqlite3.DatabaseError("the details are those of another index")

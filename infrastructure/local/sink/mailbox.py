@@ -19,7 +19,7 @@ from email.utils import parseaddr
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
 from infrastructure.local.sink.header_fields import field, header_block
@@ -27,7 +27,7 @@ from infrastructure.local.sink.mailbox_index import MailboxIndex
 from infrastructure.local.sink.mailbox_query import simple_conditions
 from infrastructure.local.sink.mailbox_rows import Condition, Row
 from infrastructure.local.sink.search_texts import lines_of, plain
-from infrastructure.local.sink.trace import Trace, split
+from infrastructure.local.sink.trace import Trace, shown, split
 
 Entry = TypedDict(
     "Entry",
@@ -49,6 +49,13 @@ _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
 _SEEN = ":2,S"
 #: So many messages are deleted in one transaction, which others wait for
 DELETED_AT_ONCE = 200
+
+
+class Sizes(NamedTuple):
+    """The bytes of a message's file, and those that mail readers get."""
+
+    stored_bytes: int
+    shown_bytes: int
 
 
 class SinkMailbox:
@@ -203,7 +210,8 @@ class SinkMailbox:
         """Write the file of a message; return its row."""
         message_id = self._next_id()
         lines = trace.before(message)
-        row = _row(message_id, trace, message, len(lines) + len(message), True)
+        sizes = Sizes(len(lines) + len(message), len(shown(lines)) + len(message))
+        row = _row(message_id, trace, message, sizes, True)
         fresh = self._tmp + message_id
         _write_file(fresh, lines, message)
         os.rename(fresh, self._new + message_id)
@@ -251,7 +259,8 @@ class SinkMailbox:
         path = self._path(message_id)
         unread = path is None or "S" not in path.name.partition(":2,")[2]
         trace = trace or Trace("", ())
-        return _row(message_id, trace, message[begin:], len(message), unread)
+        sizes = Sizes(len(message), len(shown(message)))
+        return _row(message_id, trace, message[begin:], sizes, unread)
 
 
 def _batches(message_ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:
@@ -272,7 +281,7 @@ def _write_file(path: str, *parts: bytes) -> None:
         os.close(descriptor)
 
 
-def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool) -> Row:
+def _row(message_id: str, trace: Trace, message: bytes, sizes: Sizes, unread: bool) -> Row:
     headers = header_block(message)
     author, name = _author(field(headers, "From"))
     subject = readable(field(headers, "Subject"))
@@ -281,7 +290,7 @@ def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool)
         recipient=", ".join(trace.recipients),
         author=author or trace.sender,
         subject=subject,
-        size=size,
+        size=sizes.stored_bytes,
         unread=unread,
         inbox=trace.inbox,
         login=trace.login,
@@ -289,6 +298,7 @@ def _row(message_id: str, trace: Trace, message: bytes, size: int, unread: bool)
         recipients="\n".join(map(lines_of, trace.recipients)),
         senders="\n".join((lines_of(author), plain(name), lines_of(trace.sender))),
         subjects=subject.casefold(),
+        shown_size=sizes.shown_bytes,
     )
 
 

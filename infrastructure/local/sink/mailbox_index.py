@@ -7,7 +7,7 @@ adds them when it has time, or when somebody wants to see or search them.
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from infrastructure.local.sink.index_file import open_index, transaction
@@ -22,8 +22,10 @@ from infrastructure.local.sink.mailbox_schema import (
 from infrastructure.local.sink.mailbox_search import MailboxSearch
 from infrastructure.local.sink.query_terms import SUBACCOUNT_INBOX
 from infrastructure.local.sink.search_texts import address_line
+from infrastructure.local.sink.text_blocks import TextBlocks
 
 _AFTER_ALL = 1 << 62
+_CHECKED_AT_ONCE = 500
 _TABLES_OF_DETAILS = ("details", "search_fields", "search_texts")
 
 
@@ -39,7 +41,8 @@ class MailboxIndex:
         """Open the index at `path` (see `open_index`)."""
         self._lock = threading.RLock()
         self._database = open_index(path, stored_ids, summarise)
-        self._search = MailboxSearch(self._database, self._lock)
+        self._blocks = TextBlocks(self._database, self._lock)
+        self._search = MailboxSearch(self._database, self._lock, self._blocks)
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Add rows, all or none.
@@ -100,7 +103,7 @@ class MailboxIndex:
     def validity(self) -> int:
         """A number that changes when uids begin anew: the second in which the index was made."""
         with self._lock:
-            value: int = self._database.execute("SELECT validity FROM main.origin").fetchone()[0]
+            value: int = self._database.execute("SELECT seconds FROM main.epoch").fetchone()[0]
             return value
 
     def counts(self) -> tuple[int, int]:
@@ -109,6 +112,13 @@ class MailboxIndex:
         with self._lock:
             messages, unread = self._database.execute(query).fetchone()
             return messages or 0, unread or 0
+
+    def size(self, after: int = 0) -> int:
+        """The bytes of all messages, or of those with a greater uid."""
+        query = "SELECT coalesce(sum(size), 0) FROM messages WHERE uid > ?"
+        with self._lock:
+            number: int = self._database.execute(query, (after,)).fetchone()[0]
+            return number
 
     def inboxes(self) -> list[Inbox]:
         """The inboxes that have messages, in the order of their names; subaccounts come last."""
@@ -143,7 +153,7 @@ class MailboxIndex:
                 " WHERE id IN (SELECT value FROM json_each(?)))",
                 (json.dumps(message_ids),),
             )
-            return {row[0]: Details(*row, "") for row in rows}
+            return {row[0]: Details._make([*row, ""]) for row in rows}
 
     def undetailed(self, before: int | None, limit: int) -> list[tuple[int, str]]:
         """The uids and ids of the newest messages without details."""
@@ -226,14 +236,36 @@ class MailboxIndex:
                     " RETURNING uid, id",
                     (json.dumps(message_ids),),
                 ).fetchall()
-            uids = json.dumps([uid for uid, _ in rows])
             with transaction(self._database, "DEFERRED"):
-                for table in _TABLES_OF_DETAILS:
-                    self._database.execute(
-                        f"DELETE FROM extra.{table} WHERE uid IN (SELECT value FROM json_each(?))",
-                        (uids,),
-                    )
+                self._drop_details([uid for uid, _ in rows])
             return [message_id for _, message_id in rows]
+
+    def unbuilt_block(self) -> int | None:
+        """The oldest block of messages whose texts can get vocabularies (`text_blocks`)."""
+        with self._lock:
+            return self._blocks.unbuilt()
+
+    def build_block(self, number: int) -> Iterator[None]:
+        """Give a block its vocabularies, step by step."""
+        return self._blocks.build(number)
+
+    def drop_orphans(self) -> Iterator[None]:
+        """Delete the details of messages that are gone, step by step."""
+        self._blocks.drop_old()
+        last = 0
+        while True:
+            with self._lock, transaction(self._database, "DEFERRED"):
+                query = "SELECT uid FROM extra.details WHERE uid > ? ORDER BY uid LIMIT ?"
+                rows = self._database.execute(query, (last, _CHECKED_AT_ONCE)).fetchall()
+                uids = [uid for (uid,) in rows]
+                query = "SELECT uid FROM messages WHERE uid IN (SELECT value FROM json_each(?))"
+                found = {row[0] for row in self._database.execute(query, (json.dumps(uids),))}
+                if lost := [uid for uid in uids if uid not in found]:
+                    self._drop_details(lost)
+            if len(uids) < _CHECKED_AT_ONCE:
+                return
+            last = uids[-1]
+            yield
 
     def close(self) -> None:
         """Close the database; the index cannot be used afterwards."""
@@ -257,6 +289,13 @@ class MailboxIndex:
         self._database.execute(
             "INSERT OR REPLACE INTO extra.search_texts VALUES (?, ?)", (uid, text)
         )
+
+    def _drop_details(self, uids: Sequence[int]) -> None:
+        for table in _TABLES_OF_DETAILS:
+            self._database.execute(
+                f"DELETE FROM extra.{table} WHERE uid IN (SELECT value FROM json_each(?))",
+                (json.dumps(uids),),
+            )
 
     def _add_tags(self, message_id: str, tags: str, *, by_service: bool) -> None:
         self._database.executemany(

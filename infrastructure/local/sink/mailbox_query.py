@@ -85,10 +85,10 @@ def _anywhere(value: str) -> Condition:
 _Build = Callable[[str, bool, str], Condition]
 
 
-def _text(column: str, *, needs_details: bool = False) -> _Build:
+def _text(column: str) -> _Build:
     def condition(value: str, is_quoted: bool, _: str) -> Condition:
         build = matching if is_quoted or "*" in value else containing
-        return build(column, value)._replace(needs_details=needs_details)
+        return build(column, value)
 
     return condition
 
@@ -139,10 +139,10 @@ _OPERATORS: dict[str, _Build] = {
     "to": _text("recipients"),
     "from": _text("senders"),
     "subject": _text("subjects"),
-    "cc": _text("ccs", needs_details=True),
-    "bcc": _text("bccs", needs_details=True),
-    "reply-to": _text("reply_tos", needs_details=True),
-    "message-id": _text("header_ids", needs_details=True),
+    "cc": _text("ccs"),
+    "bcc": _text("bccs"),
+    "reply-to": _text("reply_tos"),
+    "message-id": _text("header_ids"),
     "addressed": lambda value, *_: query_terms.addressed(value),
     "tag": _tag,
     "subaccount": lambda value, *_: query_terms.of_subaccount(value),

@@ -12,8 +12,9 @@ class Row(NamedTuple):
     `senders` has lines for the address of From, for the field as people read it, and for the
     envelope sender (`search_texts`). `recipient` has all recipients of the envelope, with commas
     between them. `login` is the name that the sender logged in with. `given_tags` is a JSON array
-    of the tags that the message was given here. `uid` is the index's own number of the message: it
-    grows with each message that comes and is never given twice (0: not in the index yet).
+    of the tags that the message was given here. `shown_size` counts the bytes that mail readers
+    get, which tags do not change (`trace.shown`). `uid` is the index's own number of the message:
+    it grows with each message that comes and is never given twice (0: not in the index yet).
     """
 
     id: str
@@ -28,6 +29,7 @@ class Row(NamedTuple):
     recipients: str
     senders: str
     subjects: str
+    shown_size: int
     uid: int = 0
 
 
@@ -75,14 +77,16 @@ class Inbox(NamedTuple):
 class Condition(NamedTuple):
     """A condition of a search.
 
-    `sql` is one on the columns of `messages`, and of `search_fields` if `needs_details`. If there
+    `sql` is one on the columns of `messages`, and of `search_fields` if it is `in_fields`. If there
     are `texts`, it is that one of them is in the search text of a message, or with `negated` that
-    none is; `sql` is empty then.
+    none is; `sql` is empty then. What details tell can only be found once `needs_details` are
+    there.
     """
 
     sql: str
     values: tuple[str | int | bytes, ...] = ()
     needs_details: bool = False
+    in_fields: bool = False
     texts: tuple[str, ...] = ()
     negated: bool = False
 

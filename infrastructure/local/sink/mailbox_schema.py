@@ -29,14 +29,15 @@ INSERT_FIELDS = (
     f"INSERT OR REPLACE INTO extra.search_fields VALUES (?,{','.join('?' * len(SEARCH_FIELDS))})"
 )
 
+# `uid` is never given twice, as long as the index is the same one: `epoch` has when it was made
 CREATE = f"""
 BEGIN IMMEDIATE;
 DROP TABLE IF EXISTS messages;
 DROP TABLE IF EXISTS inboxes;
 DROP TABLE IF EXISTS message_tags;
-DROP TABLE IF EXISTS origin;
-CREATE TABLE origin (validity INTEGER NOT NULL);
-INSERT INTO origin VALUES (strftime('%s', 'now'));
+DROP TABLE IF EXISTS epoch;
+CREATE TABLE epoch (seconds INTEGER NOT NULL);
+INSERT INTO epoch VALUES (CAST(strftime('%s', 'now') AS INTEGER));
 CREATE TABLE messages (
     uid INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE, {",".join(f"{name} NOT NULL" for name in _INSERTED[1:])},
@@ -83,15 +84,18 @@ COMMIT;
 """
 CREATE_EXTRA = f"""
 BEGIN IMMEDIATE;
-CREATE TABLE extra.origin (validity INTEGER NOT NULL);
-INSERT INTO extra.origin SELECT validity FROM main.origin;
+CREATE TABLE extra.epoch (seconds INTEGER NOT NULL);
+INSERT INTO extra.epoch SELECT seconds FROM main.epoch;
 CREATE TABLE extra.details (uid INTEGER PRIMARY KEY, {DETAIL_COLUMNS});
 CREATE TABLE extra.search_fields (uid INTEGER PRIMARY KEY, {",".join(SEARCH_FIELDS)});
 CREATE TABLE extra.search_texts (uid INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE INDEX extra.with_attachments ON search_fields (uid) WHERE attachments;
+CREATE INDEX extra.with_inlines ON search_fields (uid) WHERE inlines;
 CREATE TABLE extra.text_blocks (
-    number INTEGER, kind INTEGER, words BLOB NOT NULL, starts BLOB NOT NULL, ends BLOB NOT NULL,
-    messages BLOB NOT NULL, PRIMARY KEY (number, kind)
+    number INTEGER, kind INTEGER, members BLOB NOT NULL, words BLOB NOT NULL,
+    PRIMARY KEY (number, kind)
 );
+CREATE TABLE extra.block_messages (id INTEGER PRIMARY KEY, messages BLOB NOT NULL);
 PRAGMA extra.user_version={SCHEMA_VERSION};
 COMMIT;
 """

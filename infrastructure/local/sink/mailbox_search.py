@@ -11,7 +11,8 @@ from typing import Any
 
 from infrastructure.local.sink.mailbox_rows import Condition, Row
 from infrastructure.local.sink.mailbox_schema import COLUMNS
-from infrastructure.local.sink.text_blocks import BLOCK_BITS, BLOCK_SIZE, TextBlocks
+from infrastructure.local.sink.text_blocks import TextBlocks
+from infrastructure.local.sink.vocabulary import BLOCK_BITS, BLOCK_SIZE, marks_of
 
 _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 
@@ -19,10 +20,12 @@ _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 class MailboxSearch:
     """Searches by a connection to the index, whose lock it takes for each block."""
 
-    def __init__(self, database: sqlite3.Connection, lock: threading.RLock) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, lock: threading.RLock, blocks: TextBlocks
+    ) -> None:
         self._database = database
         self._lock = lock
-        self._blocks = TextBlocks(database)
+        self._blocks = blocks
 
     def rows(
         self,
@@ -102,10 +105,9 @@ class MailboxSearch:
                 bits = self._bits(number, texts)
             if bits:
                 start = number << BLOCK_BITS
-                marks = format(bits, f"0{BLOCK_SIZE}b")[::-1].encode()
                 chosen = Condition(
                     "uid BETWEEN ? AND ? AND substr(?, uid - ? + 1, 1) = x'31'",
-                    (start, start + BLOCK_SIZE - 1, marks, start),
+                    (start, start + BLOCK_SIZE - 1, marks_of(bits), start),
                 )
                 yield _source([chosen, *others])
 
@@ -130,11 +132,9 @@ class MailboxSearch:
 
 
 def _source(conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
-    join = " JOIN extra.search_fields USING (uid)" if _needs_fields(conditions) else ""
-    where = " AND ".join(f"({each.sql})" for each in conditions) or "1"
-    values = [value for each in conditions for value in each.values]
-    return f"messages{join} WHERE {where}", values
-
-
-def _needs_fields(conditions: Sequence[Condition]) -> bool:
-    return any(each.needs_details for each in conditions)
+    # With details first, a row is only looked up if the details match
+    in_fields = any(each.in_fields for each in conditions)
+    tables = "extra.search_fields CROSS JOIN messages USING (uid)" if in_fields else "messages"
+    in_order = sorted(conditions, key=lambda each: not each.in_fields)
+    where = " AND ".join(f"({each.sql})" for each in in_order) or "1"
+    return f"{tables} WHERE {where}", [value for each in in_order for value in each.values]

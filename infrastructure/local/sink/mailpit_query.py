@@ -81,11 +81,11 @@ def _term(name: str, rest: str) -> tuple[bool, Condition | None]:
     if name == "subject":
         return True, containing("subjects", rest) if rest else None
     if name in _ADDRESSES:
-        return True, _detail(_ADDRESSES[name], value) if value else None
+        return True, containing(_ADDRESSES[name], value) if value else None
     if name == "addressed":
         return True, query_terms.addressed(value) if value else None
     if name == "message-id":
-        return True, _detail("header_ids", value) if value else None
+        return True, containing("header_ids", value) if value else None
     if name == "tag":
         by_name = Condition("folded = ?", (value.casefold(),))
         return True, query_terms.of_tags(by_name) if value else None
@@ -95,10 +95,6 @@ def _term(name: str, rest: str) -> tuple[bool, Condition | None]:
         return True, query_terms.of_subaccount(rest)
     condition = {"is": query_terms.IS, "has": query_terms.HAS}.get(name, {}).get(rest.lower())
     return condition is not None, condition
-
-
-def _detail(column: str, value: str) -> Condition:
-    return containing(column, value)._replace(needs_details=True)
 
 
 def _text(argument: str) -> Condition:

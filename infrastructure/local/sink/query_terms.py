@@ -13,6 +13,7 @@ SUBACCOUNT_INBOX = "subaccount:"
 #: The addresses of a header, each a line of names and addresses
 ADDRESS_COLUMNS = ("froms", "tos", "ccs", "bccs", "reply_tos")
 
+_FIELDS = ("header_ids", *ADDRESS_COLUMNS)
 _ADDRESSES = ("recipients", "senders", *ADDRESS_COLUMNS)
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s?([kmg]?)b?", re.ASCII)
@@ -24,10 +25,10 @@ _OTHER_DATES = (
 _MOST_GLOB_CHARACTERS = 1000
 
 HAS = {
-    name: Condition(sql, needs_details=True)
+    name: Condition(sql, needs_details=True, in_fields=True)
     for sql, names in (
-        ("attachments > 0", ("attachment", "attachments")),
-        ("inlines > 0", ("inline", "inlines")),
+        ("attachments", ("attachment", "attachments")),
+        ("inlines", ("inline", "inlines")),
     )
     for name in names
 }
@@ -57,7 +58,8 @@ def of_subaccount(text: str) -> Condition:
     """Return the condition that a subaccount sent the message; raises BadQuery."""
     if not _DIGITS.fullmatch(text):
         raise BadQuery("subaccount takes the id of a subaccount")
-    return Condition("subaccount_id = ? AND by_service", (int(text),), needs_details=True)
+    sql = "subaccount_id = ? AND by_service"
+    return Condition(sql, (int(text),), needs_details=True, in_fields=True)
 
 
 def of_tags(condition: Condition) -> Condition:
@@ -69,17 +71,24 @@ def of_tags(condition: Condition) -> Condition:
 def addressed(value: str) -> Condition:
     """Return the condition that any address of the header has a text in it."""
     parts = [containing(column, value) for column in ADDRESS_COLUMNS]
-    return any_of(parts)._replace(needs_details=True)
+    return any_of(parts)
 
 
 def containing(column: str, text: str) -> Condition:
     """Return the condition that a column has a text in it."""
-    return any_of([Condition(f"instr({column}, ?)", (form,)) for form in _forms(column, text)])
+    parts = [Condition(f"instr({column}, ?)", (form,)) for form in _forms(column, text)]
+    return _of_column(column, any_of(parts))
 
 
 def matching(column: str, pattern: str) -> Condition:
     """Return the condition that a line of a column is a pattern, with `*` for any characters."""
-    return any_of([_matching(column, form) for form in _forms(column, pattern)])
+    condition = any_of([_matching(column, form) for form in _forms(column, pattern)])
+    return _of_column(column, condition)
+
+
+def _of_column(column: str, condition: Condition) -> Condition:
+    in_fields = column in _FIELDS
+    return condition._replace(needs_details=in_fields, in_fields=in_fields)
 
 
 def any_of(conditions: Sequence[Condition]) -> Condition:
@@ -87,7 +96,8 @@ def any_of(conditions: Sequence[Condition]) -> Condition:
     if len(conditions) == 1:
         return conditions[0]
     sql = " OR ".join(condition.sql for condition in conditions)
-    return Condition(f"({sql})", tuple(value for each in conditions for value in each.values))
+    values = tuple(value for each in conditions for value in each.values)
+    return conditions[0]._replace(sql=f"({sql})", values=values)
 
 
 def size_of(text: str) -> int | None:
@@ -167,7 +177,7 @@ def _forms(column: str, text: str) -> list[str]:
 
 
 IS = {
-    "unread": Condition("unread"),
-    "read": Condition("NOT unread"),
+    "unread": Condition("unread = 1"),
+    "read": Condition("unread = 0"),
     "tagged": of_tags(Condition("1")),
 }

@@ -1,34 +1,51 @@
 """Search texts of messages by the words in them.
 
 Messages are in blocks by their uid. A block that is full gets two vocabularies: its words, and what
-blanks part if it is more than a word, such as an address. Each entry has the set of messages that
-it is in. A part of a word is then looked for in all different words of a block, which are far less
-than its text; the answer is exact. What has blanks in it is looked for in the texts of the messages
-that have all its pieces. Without vocabularies, all texts of a block are searched.
+blanks part if it is more than a word, such as an address. A part of a word is then looked for in
+all different words of a block, which are far less than its text; the answer is exact. What has
+blanks in it is looked for in the texts of the messages that have all its pieces. Without
+vocabularies, all texts of a block are searched.
+
+The sets of messages of a vocabulary's words are in `block_messages`, those of some words in a row.
 """
 
+from __future__ import annotations
+
+import json
 import re
 import sqlite3
-from array import array
-from bisect import bisect_right
+import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-BLOCK_BITS = 10
-BLOCK_SIZE = 1 << BLOCK_BITS
+from infrastructure.local.sink.index_file import transaction
+from infrastructure.local.sink.vocabulary import (
+    BLOCK_BITS,
+    BLOCK_SIZE,
+    Vocabulary,
+    bitmap,
+    set_of,
+    union,
+)
+
 _WORDS, _OTHERS = 0, 1
+_KINDS = (_WORDS, _OTHERS)
 _WORD = re.compile(r"\w+")
-_BITMAP_BYTES = BLOCK_SIZE // 8
-# What is longer is stored as a bitmap
-_MOST_LISTED = _BITMAP_BYTES // 2 - 1
 _MOST_ANSWERS = 4000
+# Texts that are read in one step of building
+_AT_ONCE = 32
+# So many texts are read one by one, more in one go
+_FEW = 200
+# Rows of messages are numbered by block, kind and row
+_KIND_SHIFT, _BLOCK_SHIFT = 20, 21
 
 
 class TextBlocks:
     """The blocks of an index; a set of messages of a block is a number with a bit for each."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, lock: threading.RLock) -> None:
         self._database = database
+        self._lock = lock
         # Answers of blocks with vocabularies, whose texts never change
         self._answers: OrderedDict[tuple[int, str], int] = OrderedDict()
 
@@ -44,36 +61,94 @@ class TextBlocks:
 
     def everything(self, number: int) -> int:
         """Return the messages of a block that have a search text."""
+        if row := self._row(number, _WORDS):
+            return int.from_bytes(row[0], "little")
         start = number << BLOCK_BITS
         query = "SELECT uid - ? FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
         rows = self._database.execute(query, (start, start, start + BLOCK_SIZE - 1))
-        return _set(offset for (offset,) in rows)
+        return set_of(offset for (offset,) in rows)
 
-    def build(self, number: int) -> bool:
-        """Give a block its vocabularies; False if it has no message any more."""
+    def unbuilt(self) -> int | None:
+        """Return the oldest full block all of whose messages have details, but no vocabularies."""
+        query = (
+            "SELECT min(uid), max(uid), (SELECT min(uid) FROM messages WHERE NOT detailed),"
+            " (SELECT max(uid) FROM messages WHERE NOT detailed) FROM messages"
+        )
+        least, greatest, first_gap, last_gap = self._database.execute(query).fetchone()
+        if least is None:
+            return None
+        query = "SELECT number FROM extra.text_blocks WHERE kind = 0"
+        complete = {number for (number,) in self._database.execute(query)}
+        gaps = (
+            range(0)
+            if first_gap is None
+            else range(first_gap >> BLOCK_BITS, (last_gap >> BLOCK_BITS) + 1)
+        )
+        for number in range(least >> BLOCK_BITS, greatest >> BLOCK_BITS):
+            if number not in complete and (number not in gaps or not self._has_gap(number)):
+                return number
+        return None
+
+    def build(self, number: int) -> Iterator[None]:
+        """Give a block its vocabularies, with a step for some messages at a time."""
         start = number << BLOCK_BITS
-        query = "SELECT uid - ?, text FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
-        words: dict[str, list[int]] = {}
-        others: dict[str, list[int]] = {}
-        rows = self._database.execute(query, (start, start, start + BLOCK_SIZE - 1))
-        for offset, text in rows:
-            for word in set(_WORD.findall(text)):
-                words.setdefault(word, []).append(offset)
-            for piece in set(text.split()):
-                if not _WORD.fullmatch(piece):
-                    others.setdefault(piece, []).append(offset)
-        for kind, vocabulary in ((_WORDS, words), (_OTHERS, others)):
-            self._database.execute(
-                "INSERT OR REPLACE INTO extra.text_blocks VALUES (?, ?, ?, ?, ?, ?)",
-                (number, kind, *_columns(vocabulary)),
+        words, others = Vocabulary(), Vocabulary()
+        offsets: list[int] = []
+        for first in range(start, start + BLOCK_SIZE, _AT_ONCE):
+            with self._lock:
+                query = "SELECT uid - ?, text FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
+                rows = self._database.execute(query, (start, first, first + _AT_ONCE - 1))
+                texts = rows.fetchall()
+            for offset, text in texts:
+                offsets.append(offset)
+                words.add(set(_WORD.findall(text)), offset)
+                pieces = set(text.split())
+                others.add([each for each in pieces if not _WORD.fullmatch(each)], offset)
+            yield
+        for kind, vocabulary in zip(_KINDS, (words, others), strict=True):
+            # Last, because it makes the rows before it valid
+            text = vocabulary.text()
+            for rows_of_messages in vocabulary.rows():
+                self._store(number, kind, rows_of_messages)
+                yield
+            with self._lock:
+                self._database.execute(
+                    "INSERT OR REPLACE INTO extra.text_blocks VALUES (?, ?, ?, ?)",
+                    (number, kind, bitmap(set_of(offsets)), text),
+                )
+
+    def drop_old(self) -> None:
+        """Delete the vocabularies of blocks that are older than every message."""
+        with self._lock:
+            query = "SELECT ifnull(min(uid), 1 << 40) >> ? FROM messages"
+            ((oldest,),) = self._database.execute(query, (BLOCK_BITS,)).fetchall()
+            query = "SELECT 1 FROM extra.text_blocks WHERE number < ? LIMIT 1"
+            if self._database.execute(query, (oldest,)).fetchone() is None:
+                return
+            with transaction(self._database, "DEFERRED"):
+                statement = "DELETE FROM extra.text_blocks WHERE number < ?"
+                self._database.execute(statement, (oldest,))
+                statement = "DELETE FROM extra.block_messages WHERE id < ?"
+                self._database.execute(statement, (oldest << _BLOCK_SHIFT,))
+
+    def _store(self, number: int, kind: int, rows: Sequence[tuple[int, bytes]]) -> None:
+        base = (number << _BLOCK_SHIFT) + (kind << _KIND_SHIFT)
+        with self._lock, transaction(self._database, "DEFERRED"):
+            self._database.executemany(
+                "INSERT OR REPLACE INTO extra.block_messages VALUES (?, ?)",
+                [(base + row, messages) for row, messages in rows],
             )
-        return bool(words)
+
+    def _has_gap(self, number: int) -> bool:
+        start = number << BLOCK_BITS
+        query = "SELECT 1 FROM messages WHERE NOT detailed AND uid BETWEEN ? AND ? LIMIT 1"
+        rows = self._database.execute(query, (start, start + BLOCK_SIZE - 1))
+        return rows.fetchone() is not None
 
     def _look(self, number: int, text: str) -> int:
-        if _WORD.fullmatch(text):
-            answer = self._in_vocabulary(number, _WORDS, text)
-        elif len(pieces := text.split()) == 1 and pieces[0] == text:
-            answer = self._in_vocabulary(number, _OTHERS, text)
+        pieces = text.split()
+        if len(pieces) == 1 and pieces[0] == text:
+            answer = self._in_vocabulary(number, text)
         else:
             answer = self._with_blanks(number, text, pieces)
         if answer is None:
@@ -83,85 +158,46 @@ class TextBlocks:
             self._answers.popitem(last=False)
         return answer
 
-    def _in_vocabulary(self, number: int, kind: int, text: str) -> int | None:
-        row = self._database.execute(
-            "SELECT words, starts, ends, messages FROM extra.text_blocks"
-            " WHERE number = ? AND kind = ?",
-            (number, kind),
-        ).fetchone()
-        return None if row is None else _union(text.encode(), *row)
+    def _in_vocabulary(self, number: int, text: str) -> int | None:
+        kind = _WORDS if _WORD.fullmatch(text) else _OTHERS
+        row = self._row(number, kind)
+        if row is None:
+            return None
+        base = (number << _BLOCK_SHIFT) + (kind << _KIND_SHIFT)
+        members, words = row
+
+        def messages(index: int) -> bytes:
+            query = "SELECT messages FROM extra.block_messages WHERE id = ?"
+            ((value,),) = self._database.execute(query, (base + index,)).fetchall()
+            content: bytes = value
+            return content
+
+        return union(text.encode(), words, messages, int.from_bytes(members, "little"))
+
+    def _row(self, number: int, kind: int) -> tuple[bytes, bytes] | None:
+        query = "SELECT members, words FROM extra.text_blocks WHERE number = ? AND kind = ?"
+        row: tuple[bytes, bytes] | None = self._database.execute(query, (number, kind)).fetchone()
+        return row
 
     def _with_blanks(self, number: int, text: str, pieces: Sequence[str]) -> int | None:
         bits = -1
         for piece in pieces:
-            kind = _WORDS if _WORD.fullmatch(piece) else _OTHERS
-            matching = self._in_vocabulary(number, kind, piece)
+            matching = self._in_vocabulary(number, piece)
             if matching is None:
                 return None
             bits &= matching
-        return self._in_texts(number, text, bits) if bits else 0
+            if not bits:
+                return 0
+        return self._in_texts(number, text, bits)
 
-    def _in_texts(self, number: int, text: str, among: int = -1) -> int:
+    def _in_texts(self, number: int, text: str, among: int | None = None) -> int:
         start = number << BLOCK_BITS
-        marks = format(among & ((1 << BLOCK_SIZE) - 1), f"0{BLOCK_SIZE}b")[::-1].encode()
-        rows = self._database.execute(
-            "SELECT uid - ? FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
-            " AND substr(?, uid - ? + 1, 1) = x'31' AND instr(text, ?)",
-            (start, start, start + BLOCK_SIZE - 1, marks, start, text),
-        )
-        return _set(offset for (offset,) in rows)
-
-
-def _set(offsets: Iterable[int]) -> int:
-    bits = 0
-    for offset in offsets:
-        bits |= 1 << offset
-    return bits
-
-
-def _columns(vocabulary: dict[str, list[int]]) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return all words, where each begins, where its messages end, and all messages."""
-    starts, ends = array("I"), array("I")
-    messages = bytearray()
-    position = 1
-    encoded = [word.encode() for word in vocabulary]
-    for word, offsets in zip(encoded, vocabulary.values(), strict=True):
-        starts.append(position)
-        position += len(word) + 1
-        if len(offsets) > _MOST_LISTED:
-            messages += _set(offsets).to_bytes(_BITMAP_BYTES, "little")
-        else:
-            messages += array("H", offsets).tobytes()
-        ends.append(len(messages))
-    words = b"\n" + b"\n".join(encoded) + b"\n"
-    return words, starts.tobytes(), ends.tobytes(), bytes(messages)
-
-
-def _union(text: bytes, words: bytes, starts_: bytes, ends_: bytes, messages: bytes) -> int:
-    """Return the messages of all words that have the text in them."""
-    position = words.find(text)
-    if position < 0:
-        return 0
-    starts, ends = array("I", starts_), array("I", ends_)
-    marks, bits = bytearray(BLOCK_SIZE), 0
-    while position >= 0:
-        index = bisect_right(starts, position)
-        begin = ends[index - 2] if index > 1 else 0
-        listed = messages[begin : ends[index - 1]]
-        if len(listed) == _BITMAP_BYTES:
-            bits |= int.from_bytes(listed, "little")
-        else:
-            for offset in array("H", listed):
-                marks[offset] = 1
-        if index == len(starts):
-            break
-        position = words.find(text, starts[index])
-    return bits | _of_marks(marks)
-
-
-def _of_marks(marks: bytearray) -> int:
-    """Return the set of the positions that are 1."""
-    return int(marks.translate(_DIGITS)[::-1], 2)
-
-
-_DIGITS = bytes([48, 49]) + bytes(254)
+        values: tuple[str | int, ...] = (start, start + BLOCK_SIZE - 1)
+        chosen = "uid BETWEEN ? AND ?"
+        if among is not None and among.bit_count() < _FEW:
+            uids = [start + offset for offset in range(BLOCK_SIZE) if among >> offset & 1]
+            chosen, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
+        query = f"SELECT uid - ? FROM extra.search_texts WHERE {chosen} AND instr(text, ?)"
+        rows = self._database.execute(query, (start, *values, text))
+        bits = set_of(offset for (offset,) in rows)
+        return bits if among is None else bits & among

@@ -68,3 +68,14 @@ def split(source: bytes) -> tuple[Trace | None, int]:
         tags=tuple(more.get("tags", ())),
     )
     return trace, match.end()
+
+
+def shown(source: bytes) -> bytes:
+    """Return a stored message as mail readers get it, which never changes.
+
+    The two fields of a final delivery stay; the third one is left out, because its tags change.
+    """
+    match = _LINES.match(source)
+    if match is None or match[3] is None:
+        return source
+    return source[: match.start(3) - len(_FIELD)] + source[match.end() :]

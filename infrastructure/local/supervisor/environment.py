@@ -45,6 +45,7 @@ from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.supervisor import leftovers
@@ -215,6 +216,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         access = LocalAccess.read(environ)
         choices = CatchChoices.read(environ)
         release = ReleaseChoices.read(environ)
+        _check_mailpit_choices(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     if current.deliver and choices.way == SEND:
@@ -262,6 +264,20 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     except ConfigError:
         os.close(lock)
         raise
+
+
+def _check_mailpit_choices(environ: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` for what the port of Mailpit's API cannot work with."""
+    MailpitChoices.read(environ)
+    if environ.get("MAILBOX_TAGS"):
+        # Imported here: without rules no start needs them
+        from infrastructure.local.mailpit.tag_rules import read_rules
+
+        read_rules(environ)
+    if environ.get("MAILBOX_TAGS_FROM"):
+        from infrastructure.local.mailpit.tags import TagChoices
+
+        TagChoices.read(environ)
 
 
 def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:

@@ -1,9 +1,11 @@
 """The lines before a stored message say what its envelope was, and are told from the message."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.trace import Trace, split
+from infrastructure.local.sink.trace import Trace, shown, split
 
 TEXTS = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=20)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -39,3 +41,10 @@ def test_a_message_cannot_pretend_to_have_a_trace() -> None:
 
 def test_what_has_no_trace_is_all_message() -> None:
     assert split(b"Subject: Hi\r\n\r\n") == (None, 0)
+
+
+@given(TRACES, st.binary())
+def test_tags_do_not_change_what_mail_readers_get(trace: Trace, message: bytes) -> None:
+    tagged = replace(trace, tags=("red", "new"))
+    first, second = (shown(each.before(message) + message) for each in (trace, tagged))
+    assert first == second == Trace(trace.sender, trace.recipients[:1]).before(b"") + message

@@ -1,0 +1,91 @@
+"""Put the port of Mailpit's API together, over the mailbox of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from infrastructure.local.catching.choices import CatchChoices
+from infrastructure.local.gateway.application import AsgiCallable
+from infrastructure.local.mailpit.accepting import Acceptance
+from infrastructure.local.mailpit.application_routes import ApplicationRoutes
+from infrastructure.local.mailpit.changes import Changes
+from infrastructure.local.mailpit.check_routes import CheckRoutes
+from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.entrance import Entrance
+from infrastructure.local.mailpit.list_routes import ListRoutes
+from infrastructure.local.mailpit.listeners import Listeners
+from infrastructure.local.mailpit.message_routes import MessageRoutes
+from infrastructure.local.mailpit.messages import Messages
+from infrastructure.local.mailpit.mime_parts import MimeParts
+from infrastructure.local.mailpit.news import News
+from infrastructure.local.mailpit.port import MailpitPort
+from infrastructure.local.mailpit.router import MailpitRouter
+from infrastructure.local.mailpit.tag_rules import TagRules, read_rules
+from infrastructure.local.mailpit.tags import TagChoices
+from infrastructure.local.messages.details import Detailer
+from infrastructure.local.messages.parts import MessagePart, StoredMessage
+from infrastructure.local.releasing.chaos import ChaosFile
+from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.this_machine import LocalAccess
+
+
+@dataclass(frozen=True, slots=True)
+class MailpitService:
+    """The port, and what runs beside it."""
+
+    port: MailpitPort
+    news: News
+
+
+def mailpit_service(
+    data_dir: Path,
+    environ: Mapping[str, str],
+    mailbox: SinkMailbox,
+    detailer: Detailer,
+    service: AsgiCallable,
+    *,
+    access: LocalAccess,
+    has_console: bool,
+    spam_check: str = "",
+) -> MailpitService:
+    """Return the port for the choices of an environment, which were checked before.
+
+    ``service`` answers what is not Mailpit's.
+    """
+    choices, release = MailpitChoices.read(environ), ReleaseChoices.read(environ)
+    rules = TagRules(mailbox, detailer, read_rules(environ))
+    messages = Messages(mailbox, detailer, rules.catch_up)
+    listeners = Listeners()
+    changes = Changes(mailbox, listeners.publish)
+    catch_port = int(environ.get("CATCH_PORT") or "0")
+    acceptance = Acceptance.of(
+        mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port
+    )
+    application = ApplicationRoutes(
+        messages,
+        changes,
+        data_dir / "mail",
+        release=release,
+        label=choices.label,
+        spam_check=spam_check,
+    )
+    checks = CheckRoutes(mailbox, release, ChaosFile(data_dir), acceptance, _find_part, spam_check)
+    router = MailpitRouter(
+        [
+            *ListRoutes(messages, changes).routes(),
+            *MessageRoutes(messages, changes).routes(),
+            *application.routes(),
+            *checks.routes(),
+            *Entrance(messages, has_console=has_console).routes(),
+        ]
+    )
+    port = MailpitPort(router, listeners, service, choices=choices, access=access)
+    return MailpitService(port, News(messages, listeners, rules, changes))
+
+
+def _find_part(message: StoredMessage, part_id: str) -> MessagePart | None:
+    part = MimeParts(message).part(part_id)
+    return part.part if part else None

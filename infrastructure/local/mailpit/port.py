@@ -1,0 +1,123 @@
+"""Serve the port of Mailpit's API: its routes, its WebSocket, and the console below them.
+
+The paths that Mailpit has are answered as there; none of them is a path of this service. All others
+are answered as on the port of this service's own API, so that the console finds there what it
+needs. The rules of ``/local`` hold for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from infrastructure.local.gateway.application import AsgiCallable
+from infrastructure.local.gateway.replies import reply
+from infrastructure.local.gateway.request_body import Receive, Scope, Send
+from infrastructure.local.mailpit import listeners
+from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.listeners import Listeners
+from infrastructure.local.mailpit.router import MailpitError, MailpitRouter, send_error
+from infrastructure.local.this_machine import LocalAccess, reason_to_refuse
+
+_METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
+_PRIVATE = ("/api/", "/local", "/livez", "/readyz")
+_POLICY_VIOLATION = 1008
+
+
+class MailpitPort:
+    """The port as an ASGI callable. ``service`` answers what is not Mailpit's."""
+
+    def __init__(
+        self,
+        router: MailpitRouter,
+        news: Listeners,
+        service: AsgiCallable,
+        *,
+        choices: MailpitChoices,
+        access: LocalAccess,
+    ) -> None:
+        self._router = router
+        self._listeners = news
+        self._service = service
+        self._choices = choices
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or serve one WebSocket."""
+        root = self._choices.root
+        path = scope["raw_path"].decode("ascii")
+        is_below = path.startswith(f"{root}/")
+        reason = self._reason_to_refuse(scope, path.removeprefix(root))
+        if scope["type"] == "websocket":
+            if reason or path != f"{root}{listeners.PATH}":
+                await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            else:
+                await self._listeners.serve(scope, receive, send)
+        elif reason:
+            text = f"this port is for this machine only: {reason}"
+            await send_error(send, MailpitError(403, text))
+        elif not is_below:
+            await self._lead_to_root(path, send)
+        else:
+            await self._answer(_below(scope, root), receive, self._with_origin(scope, send))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._router.has(scope):
+            await self._router.answer(scope, receive, send)
+        else:
+            await self._service(scope, receive, send)
+
+    async def _lead_to_root(self, path: str, send: Send) -> None:
+        if path != self._choices.root:
+            await send_error(send, MailpitError(404, "404 page not found"))
+            return
+        headers = {"location": f"{self._choices.root}/"}
+        await reply(send, 302, b"", "text/plain", headers)
+
+    def _reason_to_refuse(self, scope: Scope, path: str) -> str:
+        peer = (scope.get("client") or ("127.0.0.1",))[0]
+        if not self._access.admits_peer(peer):
+            return "the request comes from another machine"
+        headers = scope["headers"]
+        if self._has_other_origin(scope):
+            names = (b"origin", b"sec-fetch-site")
+            headers = [(name, value) for name, value in headers if name not in names]
+        return reason_to_refuse(
+            headers,
+            own_pages=True,
+            # A link to a page leads there from anywhere
+            other_pages_read=not path.startswith(_PRIVATE),
+            access=self._access,
+        )
+
+    def _has_other_origin(self, scope: Scope) -> bool:
+        """Tell whether a page asks that the user admits besides those of the port itself."""
+        origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+        return len(origins) == 1 and self._choices.admits(origins[0])
+
+    def _with_origin(self, scope: Scope, send: Send) -> Send:
+        """Return ``send`` with the headers by which a browser lets another page read an answer."""
+        if not self._has_other_origin(scope):
+            return send
+        origin = dict(scope["headers"])[b"origin"]
+
+        async def send_with_origin(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message["headers"],
+                    (b"access-control-allow-origin", origin),
+                    (b"access-control-allow-methods", _METHODS),
+                    (b"access-control-allow-headers", b"*"),
+                    (b"vary", b"Origin"),
+                ]
+            await send(message)
+
+        return send_with_origin
+
+
+def _below(scope: Scope, root: str) -> Scope:
+    """Return a connection whose path begins after the root."""
+    if not root:
+        return scope
+    path = scope["raw_path"].removeprefix(root.encode())
+    return {**scope, "raw_path": path, "path": scope["path"].removeprefix(root)}
