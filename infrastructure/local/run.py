@@ -1,10 +1,10 @@
 """Run the whole service on this machine, in the foreground: ``python -m infrastructure.local.run``.
 
-It starts in this order: the local cloud and the mail sink; the tables, queues and bucket; what a
-first start stores; the workers; the API, the relay and the DNS server. SIGTERM and Ctrl-C stop
-every process in the opposite order, and a second one ends what a worker still waits for. The exit
-status is 0 after that, 1 when something did not start, and 2 when the environment has a value that
-cannot work.
+It starts in this order: the local cloud and the mail sink; the port that catches mail, which needs
+neither; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
+and the DNS server. SIGTERM and Ctrl-C stop every process in the opposite order, and a second one
+ends what a worker still waits for. The exit status is 0 after that, 1 when something did not start,
+and 2 when the environment has a value that cannot work.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.catching.choices import STORE, CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
@@ -38,6 +39,7 @@ _IMPORTED = (
     "infrastructure.local.gateway",
     _WORKER,
     "relay",
+    "infrastructure.local.catching",
     "infrastructure.local.dns",
 )
 # The cloud waits until its predecessor has ended, and then reads its whole state.
@@ -88,7 +90,15 @@ class Runtime:
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
-        supervisor.start(self._cloud(), self._sink(), meanwhile=self._import)
+        catching, way = self._catching(), CatchChoices.read(self._environment).way
+        early, late = (catching, []) if way == STORE else ([], catching)
+
+        def import_and_catch() -> None:
+            self._import()
+            # Before the cloud is ready, which catching does not need
+            supervisor.start(*early)
+
+        supervisor.start(self._cloud(), self._sink(), meanwhile=import_and_catch)
         provision = self._python("provision", "infrastructure.provision")
         supervisor.run(provision, meanwhile=self._make_clients)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
@@ -97,7 +107,7 @@ class Runtime:
             self._worker(WORKERS[0], "--schedules"),
             *self._delivery_containers(),
         )
-        supervisor.start(self._api(), self._relay(), self._dns(), *self._catching())
+        supervisor.start(self._api(), self._relay(), self._dns(), *late)
 
     def _import(self) -> None:
         forks.preload(_IMPORTED, self._environment)
@@ -210,8 +220,12 @@ def _red(text: str) -> str:
 
 
 def _catching_address(config: LocalConfig) -> str:
-    port = config.mailbox_ports.catch
-    return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
+    port, choices = config.mailbox_ports.catch, CatchChoices.read(config.environ)
+    if not port:
+        return "off"
+    login = "with a login of CATCH_PASSWORDS" if choices.passwords else "without a login"
+    way = "" if choices.way == STORE else "; it is sent as if with the API key"
+    return f"localhost:{port} (any mail by SMTP, {login}{way})"
 
 
 def _mailpit_address(config: LocalConfig) -> str:

@@ -4,6 +4,8 @@
 CATCH                store   ``store`` keeps it in the mailbox; ``send`` sends it as if with a key
 CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, ``recipient-domain``
                              or ``tag`` (of the recipient); nothing: there is one
+CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
+                             or ``name:password``; without it any login is taken, and none needed
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
 MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
 ==================== ======= =======================================================================
@@ -14,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from infrastructure.local.passwords import Passwords
 
 STORE, SEND = "store", "send"
 BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
@@ -30,6 +34,7 @@ class CatchChoices:
 
     way: str = STORE
     inbox_by: str = ""
+    passwords: Passwords | None = None
     max_messages: int = 0
     max_age: float = 0.0
 
@@ -39,6 +44,7 @@ class CatchChoices:
         return cls(
             way=_one_of(environ, "CATCH", _WAYS) or STORE,
             inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
+            passwords=_passwords(environ, "CATCH_PASSWORDS"),
             max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
             max_age=_age(environ, "MAILBOX_MAX_AGE"),
         )
@@ -49,6 +55,14 @@ def _one_of(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> 
     if text and text not in choices:
         raise ValueError(f"{name}={text!r} is none of {', '.join(filter(None, choices))}")
     return text
+
+
+def _passwords(environ: Mapping[str, str], name: str) -> Passwords | None:
+    path = environ.get(name, "")
+    try:
+        return Passwords.read(path) if path else None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -41,6 +41,7 @@ from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
@@ -50,6 +51,7 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
@@ -181,6 +183,11 @@ def local_endpoints(
     return LocalApi(
         [
             *endpoint.routes(),
+            *MailboxImport(
+                mailbox,
+                CatchChoices.read(os.environ).inbox_by,
+                TagChoices.read(os.environ),
+            ).routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
             *ChecksEndpoint(mailbox, os.environ, settings().spam_check).routes(),
