@@ -102,6 +102,22 @@ def test_a_data_directory_that_cannot_be_made_is_refused(
         prepare({**environ, "DATA_DIR": str(tmp_path / "file" / "below")})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAILPIT_ROOT", "/a b"),
+        ("MAILPIT_ORIGINS", "*.app.test"),
+        ("MAILBOX_TAGS", "no rule"),
+        ("MAILBOX_TAGS_FROM", "subject"),
+    ],
+)
+def test_a_choice_about_mailpits_api_that_cannot_work_is_refused(
+    environ: dict[str, str], name: str, value: str
+) -> None:
+    with pytest.raises(ConfigError, match=name):
+        prepare({**environ, name: value})
+
+
 def test_a_setting_of_the_wrong_type_is_refused(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="RETRY_BASE"):
         prepare({**environ, "RETRY_BASE": "soon"})
