@@ -224,8 +224,12 @@ def _red(text: str) -> str:
 
 
 def _catching_address(config: LocalConfig) -> str:
-    port = config.mailbox_ports.catch
-    return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
+    port, choices = config.mailbox_ports.catch, CatchChoices.read(config.environ)
+    if not port:
+        return "off"
+    login = "with a login of CATCH_PASSWORDS" if choices.passwords else "without a login"
+    way = "" if choices.way == STORE else "; it is sent as if with the API key"
+    return f"localhost:{port} (any mail by SMTP, {login}{way})"
 
 
 def _lines_of_mailpit(config: LocalConfig) -> list[str]:

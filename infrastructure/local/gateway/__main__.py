@@ -118,7 +118,8 @@ def main() -> None:
         by_port={mailpit_port: mailpit} if mailpit_port else {},
         companions=[
             upkeep,
-            *([mailpit] if mailpit_port else []),
+            # Its rules for tags hold without its port, too
+            mailpit,
             *_forwarding(data_dir, mailbox),
             MailReaders.of_environment(os.environ, mailbox, access),
         ],

@@ -1,7 +1,7 @@
 """Number and sort the parts of a message as Mailpit does, so that programs find them.
 
-The parts of the message are 1, 2 and so on, and those of a multipart 2 are 2.1, 2.2 and so on. The
-multipart itself is 2.0, and a message without parts is 0.
+The parts of the message are 1, 2 and so on, and those of a multipart 2 are 2.1, 2.2 and so on. A
+message without parts is 0. No program asks for a multipart itself.
 """
 
 from __future__ import annotations
@@ -167,4 +167,4 @@ def _numbers(tree: Sequence[mime_tree.MimePart]) -> Iterator[str]:
         children[node.parent] += 1
         number = f"{prefixes[node.parent]}{children[node.parent]}"
         prefixes.append(f"{number}.")
-        yield f"{number}.0" if node.content_type.startswith("multipart/") else number
+        yield number

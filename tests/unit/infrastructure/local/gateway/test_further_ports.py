@@ -48,3 +48,16 @@ def test_a_port_that_is_served_anyway_or_is_another_machines_is_not_added(
 
 def test_outside_of_containers_the_port_may_be_that_of_a_proxy(tmp_path: Path) -> None:
     assert ports(tmp_path, "http://localhost:9090") == []
+
+
+def test_the_port_of_mailpits_api_takes_websockets_and_may_be_left_out(tmp_path: Path) -> None:
+    certificates.provide(tmp_path)
+    environ = {"API_PORT": "8080", "DATA_DIR": str(tmp_path), "MAILPIT_PORT": "8025", **CONTAINER}
+    (port,) = further_ports(environ, "http://localhost:8025", LocalAccess.read(environ))
+    assert port == ("0.0.0.0", 8025, None, True, True)
+    assert (
+        list(
+            further_ports({**environ, "MAILPIT_PORT": "0"}, "http://localhost:8080", LocalAccess())
+        )
+        == []
+    )

@@ -102,6 +102,22 @@ def test_a_data_directory_that_cannot_be_made_is_refused(
         prepare({**environ, "DATA_DIR": str(tmp_path / "file" / "below")})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAILPIT_ROOT", "/a b"),
+        ("MAILPIT_ORIGINS", "*.app.test"),
+        ("MAILBOX_TAGS", "no rule"),
+        ("MAILBOX_TAGS_FROM", "subject"),
+    ],
+)
+def test_a_choice_about_mailpits_api_that_cannot_work_is_refused(
+    environ: dict[str, str], name: str, value: str
+) -> None:
+    with pytest.raises(ConfigError, match=name):
+        prepare({**environ, name: value})
+
+
 def test_a_setting_of_the_wrong_type_is_refused(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="RETRY_BASE"):
         prepare({**environ, "RETRY_BASE": "soon"})
@@ -355,3 +371,35 @@ def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
     assert environment["AWS_SECRET_ACCESS_KEY"] == read_secret(config.data_dir)
     assert not environment.keys() & {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SQS"}
     assert environment["NO_PROXY"] == "intra.example,127.0.0.1,localhost"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("CATCH", "forward"),
+        ("CATCH_INBOX", "sender"),
+        ("CATCH_PASSWORDS", "/nowhere/passwords"),
+        ("MAILBOX_MAX_AGE", "soon"),
+    ],
+)
+def test_a_choice_about_caught_mail_that_cannot_work_is_refused(
+    environ: dict[str, str], name: str, text: str
+) -> None:
+    with pytest.raises(ConfigError, match=name):
+        prepare({**environ, name: text})
+
+
+def test_caught_mail_is_not_sent_where_mail_may_leave_the_machine(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"CATCH=send.*DELIVER=true"):
+        prepare({**environ, "CATCH": "send", "DELIVER": "true"})
+
+
+def test_a_file_of_passwords_is_found_by_processes_in_another_directory(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("passwords").write_text("ann:secret\n")
+    config = prepare({**environ, "CATCH_PASSWORDS": "passwords"})
+    os.close(config.lock)
+    path = config.child_environment()["CATCH_PASSWORDS"]
+    assert path == str(tmp_path / "passwords")
