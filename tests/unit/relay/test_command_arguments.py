@@ -108,3 +108,41 @@ def test_hostile_paths_take_linear_time(argument: str) -> None:
             parse_mail(argument)
 
     assert_linear(parse, argument)
+
+
+@pytest.mark.parametrize(
+    ("argument", "sender", "size"),
+    [
+        ("FROM:<root>", "root", 0),
+        ("from: <a..b@c> SIZE=12 RET=FULL X", "a..b@c", 12),
+        ("FROM:a@b.test SIZE=12", "a@b.test", 12),
+        ("FROM:<\u00fc@example.test>SIZE=5", "\u00fc@example.test", 5),
+        ("FROM:<> SIZE=many", "", 0),
+        ('FROM:<"a>b"@c.test>', '"a>b"@c.test', 0),
+        ("FROM:", "", 0),
+    ],
+)
+def test_a_lenient_command_takes_any_text_as_a_sender(
+    argument: str, sender: str, size: int
+) -> None:
+    assert parse_mail(argument, lenient=True) == MailCommand(sender, size, smtp_utf8=True)
+
+
+@pytest.mark.parametrize("argument", ["", "TO:<a@b.test>", "FROM <a@b.test>"])
+def test_a_lenient_command_still_has_its_keyword(argument: str) -> None:
+    with pytest.raises(SmtpRefusal):
+        parse_mail(argument, lenient=True)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\r", "\x1f", "\x7f", "\x85"])
+def test_a_lenient_command_takes_no_control_characters(character: str) -> None:
+    with pytest.raises(SmtpRefusal):
+        parse_recipient(f"TO:<a{character}@b.test>", smtp_utf8=True, lenient=True)
+
+
+@pytest.mark.parametrize("hostile", ['FROM:<"' + "\\a" * 40_000, "FROM:<a>" + " SIZE=1x" * 20_000])
+def test_lenient_commands_are_read_in_linear_time(hostile: str) -> None:
+    def read(argument: str) -> MailCommand:
+        return parse_mail(argument, lenient=True)
+
+    assert_linear(read, hostile)

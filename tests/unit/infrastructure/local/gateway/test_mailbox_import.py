@@ -31,13 +31,13 @@ class Box:
         reply = self.ask(body, query)
         assert reply.status == 201, reply.body
         sources = [self.mailbox.read(each) for each in reply.json["results"]["ids"]]
-        stored = []
+        copies = []
         for source in sources:
             assert source is not None
             trace, begin = split(source)
             assert trace is not None
-            stored.append((trace, source[begin:]))
-        return stored
+            copies.append((trace, source[begin:]))
+        return copies
 
     def ask(self, body: bytes, query: str = "") -> Any:
         importing = MailboxImport(self.mailbox, self.inbox_by, TagChoices())
@@ -96,8 +96,8 @@ def test_the_request_names_inbox_sender_and_recipients(box: Box) -> None:
 
 def test_a_message_is_divided_and_tagged_as_one_that_arrives(tmp_path: Path) -> None:
     box = Box(tmp_path / "mail", "recipient-domain")
-    stored = box.post(b"X-Tags: old, red\r\n" + MESSAGE)
-    assert [(trace.inbox, trace.tags) for trace, _ in stored] == [
+    copies = box.post(b"X-Tags: old, red\r\n" + MESSAGE)
+    assert [(trace.inbox, trace.tags) for trace, _ in copies] == [
         ("a.test", ("old", "red")),
         ("b.test", ("old", "red")),
     ]

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.sink.trace import Trace
 
 ROOT = Path(__file__).parents[5]
 
@@ -375,3 +376,27 @@ def test_one_message_is_deleted(box: SinkMailbox, tmp_path: Path) -> None:
     assert not box.delete("../index.sqlite3")
     assert ids(box) == [other]
     assert [each.name for each in (tmp_path / "new").iterdir()] == [other]
+
+
+def test_messages_are_stored_together_in_their_order(box: SinkMailbox) -> None:
+    traces = [Trace("a@a.test", (f"{n}@b.test",), tags=("red",) if n else ()) for n in range(3)]
+    message_ids = box.store_all((each, message()) for each in traces)
+    assert message_ids == sorted(message_ids) == ids(box)[::-1]
+    assert [box.index.row(each).given_tags for each in message_ids] == [  # type: ignore[union-attr]
+        "[]",
+        '["red"]',
+        '["red"]',
+    ]
+
+
+def test_of_messages_that_cannot_all_be_stored_none_is(tmp_path: Path) -> None:
+    box = SinkMailbox(tmp_path)
+    good, bad = Trace("a@a.test", ("b@b.test",)), Trace("a\r\n@a.test", ("b@b.test",))
+    with pytest.raises(ValueError, match="line break"):
+        box.store_all([(good, message()), (bad, message())])
+    assert box.list() == []
+    assert not [*(tmp_path / "new").iterdir(), *(tmp_path / "tmp").iterdir()]
+    box.index.close()
+    with pytest.raises(sqlite3.Error):
+        box.store_all([(good, message()), (good, message())])
+    assert not list((tmp_path / "new").iterdir())
