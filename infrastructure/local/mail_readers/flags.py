@@ -7,6 +7,7 @@ forgotten when the service stops.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 SEEN, ANSWERED, FLAGGED, DELETED, DRAFT = 1, 2, 4, 8, 16
 
@@ -52,6 +53,7 @@ class FlagMarks:
         return list(self._bits)
 
 
+@cache
 def text(bits: int) -> str:
     """Return the list of flags as IMAP writes it."""
     names = (name for name in NAMES.split() if BITS[name.upper()] & bits)

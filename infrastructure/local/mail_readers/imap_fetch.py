@@ -129,7 +129,7 @@ def _field_label(name: bytes) -> bytes:
 
 def written(items: list[FetchItem], position: int, message: Message) -> bytes:
     """Return the response for a message at a position."""
-    values = b" ".join(each.label + b" " + _value(each, message) for each in items)
+    values = b" ".join([each.label + b" " + _value(each, message) for each in items])
     return b"* %d FETCH (%b)\r\n" % (position, values)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from infrastructure.local.mail_readers import imap_login
 from infrastructure.local.mail_readers import imap_mail_commands as mail
 from infrastructure.local.mail_readers.connection import Connection, LineTooLong
 from infrastructure.local.mail_readers.desk import ReadingDesk
@@ -19,12 +20,7 @@ from infrastructure.local.mail_readers.imap_replies import CANNOT, No, write_cha
 from infrastructure.local.mail_readers.imap_selection import Selection
 from infrastructure.local.mail_readers.imap_syntax import BadCommand, Scanner
 from infrastructure.local.mail_readers.logins import (
-    MOST_FAILURES,
     MOST_OCTETS,
-    Credentials,
-    LoginFailed,
-    from_login,
-    from_plain,
 )
 from infrastructure.local.sink.mailbox_rows import Condition
 
@@ -48,14 +44,14 @@ class ImapSession:
         self.mailboxes: Mailboxes | None = None
         self.selection: Selection | None = None
         self.is_over = False
-        self._failures = 0
+        self.failures = 0
         self._bad = 0
 
     @classmethod
     async def serve(cls, connection: Connection, desk: ReadingDesk) -> None:
         """Serve a client until it leaves."""
         session = cls(connection, desk)
-        session.say(f"* OK [CAPABILITY {session._capabilities()}] Postfinch IMAP server")
+        session.say(f"* OK [CAPABILITY {session.capabilities()}] Postfinch IMAP server")
         while not session.is_over:
             await session.next_command()
 
@@ -88,7 +84,7 @@ class ImapSession:
             self._bad += 1
             self.say(f"{tag} BAD {error}")
             if self._bad >= _MOST_BAD:
-                self._end("too many errors")
+                self.end("too many errors")
         except LineTooLong:
             self.say(f"{tag} BAD the line is too long")
 
@@ -104,7 +100,8 @@ class ImapSession:
             return await do(self, scanner)
         raise BadCommand("no such command")
 
-    def _end(self, reason: str) -> None:
+    def end(self, reason: str) -> None:
+        """Say why the session is over."""
         self.say(f"* BYE {reason}")
         self.is_over = True
 
@@ -114,7 +111,8 @@ class ImapSession:
 
     # At any time
 
-    def _capabilities(self) -> str:
+    def capabilities(self) -> str:
+        """Return what the server can do at this point of the session."""
         names = [_CAPABILITIES]
         if not self.connection.is_secure:
             names.append("STARTTLS")
@@ -123,14 +121,14 @@ class ImapSession:
         return " ".join(names)
 
     async def _show_capabilities(self, _: Scanner) -> None:
-        self.say(f"* CAPABILITY {self._capabilities()}")
+        self.say(f"* CAPABILITY {self.capabilities()}")
 
     async def _nothing(self, _: Scanner) -> None:
         """Do nothing: what is new is told after every command."""
 
     async def _log_out(self, _: Scanner) -> None:
         self.selection = None
-        self._end("goodbye")
+        self.end("goodbye")
 
     async def _identify(self, _: Scanner) -> None:
         self.say('* ID ("name" "Postfinch")')
@@ -142,50 +140,6 @@ class ImapSession:
             raise BadCommand("TLS is on already, or too late")
         self.say(f"{tag} OK begin TLS")
         await self.connection.start_tls(self.desk.tls)
-
-    async def _log_in_by_name(self, scanner: Scanner) -> str:
-        name = scanner.astring()
-        scanner.expect(b" ")
-        password = scanner.astring()
-        scanner.end()
-        return await self._log_in(
-            Credentials(name.decode("utf-8", "replace"), password.decode("utf-8", "replace"))
-        )
-
-    async def _authenticate(self, scanner: Scanner) -> str:
-        mechanism = scanner.atom()
-        initial = scanner.astring() if scanner.skips(b" ") else None
-        scanner.end()
-        initial = b"" if initial == b"=" else initial
-        try:
-            if mechanism == "PLAIN":
-                login = from_plain(await self._response("") if initial is None else initial)
-            elif mechanism == "LOGIN":
-                name = await self._response("VXNlcm5hbWU6") if initial is None else initial
-                login = from_login(name, await self._response("UGFzc3dvcmQ6"))
-            else:
-                raise No("AUTHENTICATE takes PLAIN or LOGIN")
-        except LoginFailed:
-            raise BadCommand("the response cannot be read") from None
-        return await self._log_in(login)
-
-    async def _response(self, challenge: str) -> bytes:
-        self.say(f"+ {challenge}")
-        response = await self.connection.line(2 * MOST_OCTETS)
-        if response == b"*":
-            raise BadCommand("cancelled")
-        return response
-
-    async def _log_in(self, login: Credentials) -> str:
-        try:
-            inbox = await self.desk.run(self.desk.logins.inbox, login)
-        except LoginFailed:
-            self._failures += 1
-            if self._failures >= MOST_FAILURES:
-                self._end("too many wrong logins")
-            raise No("wrong name or password", "AUTHENTICATIONFAILED") from None
-        self.mailboxes = Mailboxes(self.desk, inbox)
-        return f"[CAPABILITY {self._capabilities()}] logged in"
 
     # After it
 
@@ -268,7 +222,7 @@ class ImapSession:
         while not await self.connection.has_input(_NEWS_SECONDS):
             if loop.time() > end:
                 self.selection = None
-                return self._end("idle for too long")
+                return self.end("idle for too long")
             if self.selection is not None:
                 await self._tell_changes(self.selection)
         if (await self.connection.line(MOST_OCTETS)).upper() != b"DONE":
@@ -294,8 +248,8 @@ _ANYTIME: dict[str, _Do] = {
     "ID": ImapSession._identify,
 }
 _BEFORE_LOGIN: dict[str, _Do] = {
-    "LOGIN": ImapSession._log_in_by_name,
-    "AUTHENTICATE": ImapSession._authenticate,
+    "LOGIN": imap_login.by_name,
+    "AUTHENTICATE": imap_login.by_sasl,
 }
 _AFTER_LOGIN: dict[str, _Do] = {
     "SELECT": ImapSession._select,
