@@ -13,7 +13,7 @@ import gzip
 import json
 import re
 import string
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
@@ -68,6 +68,11 @@ from chalicelib.tracking.locations import location
 from chalicelib.tracking.model import CLICK, Link, Message
 from chalicelib.tracking.tokens import BadToken, LinkPart, MessageTokens
 from infrastructure.local.dns import record_syntax
+from infrastructure.local.mailpit.sending import BadMessage, build
+from infrastructure.local.messages.html_uses import TESTED, HtmlUses
+from infrastructure.local.messages.link_check import MOST_LINKS, web_links
+from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.messages.thumbnails import thumbnail
 from relay import api_header, command_arguments, login
 from relay.errors import SmtpRefusal
 from relay.input_buffer import InputBuffer
@@ -446,6 +451,38 @@ def dns_records(data: bytes) -> None:
         return
 
 
+def html_uses(data: bytes) -> None:
+    """Features are counted, and only those that are tested."""
+    html = _text(data)
+    uses = HtmlUses(html, html)
+    assert set(uses.counts) <= TESTED
+    assert min(uses.counts.values(), default=1) > 0
+    assert uses.nodes >= 0
+
+
+def links_to_check(data: bytes) -> None:
+    """The links of any message are texts without line breaks, and not too many."""
+    links = web_links(StoredMessage(data))
+    assert len(links) <= MOST_LINKS
+    assert len(set(links)) == len(links)
+
+
+def thumbnails(data: bytes) -> None:
+    """Any image gives a JPEG."""
+    assert thumbnail("image/png", data).startswith(b"\xff\xd8\xff")
+
+
+def mailpit_send(data: bytes) -> None:
+    """Any JSON is a message that can be read, or is refused."""
+    try:
+        document = json.loads(data)
+        message = build(document)
+    except (ValueError, RecursionError, BadMessage):
+        return
+    assert message.recipients
+    assert b"\r\n\r\n" in message.content
+
+
 def _wire(kind: str, *values: str) -> bytes:
     query = dns.message.make_query("a.test", kind)
     response = dns.message.make_response(query)
@@ -453,6 +490,18 @@ def _wire(kind: str, *values: str) -> bytes:
     return response.to_wire()
 
 
+_IMAGES = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,"
+    b"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",
+    b64decode(
+        b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+        b"Jggg=="
+    ),
+)
+_SENDS = (
+    b'{"From":{"Email":"a@a.test","Name":"A"},"To":[{"Email":"b@b.test"}],"Subject":"S","HTML":"<p>",'
+    b'"Attachments":[{"Filename":"a.png","Content":"AAAA","ContentID":"c"}],"Headers":{"X-A":"1"}}',
+)
 _LINK = Link("https://a.example/b?c=1", "Name")
 _PUBLIC = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCB"
 _TOKEN = (
@@ -625,6 +674,12 @@ TARGETS = (
         "style-sheets", style_sheets, _STYLED, (b"{", b"}", b"/*", b"'", b"url(", b"!important")
     ),
     Target("link-markup", link_markup, (*_MARKUP, *_URLS), (b"<a ", b"href=", b"<!--", b"</")),
+    Target("html-uses", html_uses, (*_MARKUP, *_STYLED), (b"<style>", b"style='", b"<table><tr>")),
+    Target(
+        "links-to-check", links_to_check, _MAIL, (*_MIME_WORDS, b"https://a.test/", b"<a href=")
+    ),
+    Target("thumbnails", thumbnails, _IMAGES, (b"IHDR", b"IDAT", b"\x00\x00\x00\x01")),
+    Target("mailpit-send", mailpit_send, _SENDS, (b'"Email":', b'"Attachments":', b"null", b"[{")),
     Target("plain-text", plain_text, _PLAIN_TEXTS, (b"https://", b"**", b"](", b"&gt;", b"'")),
     Target("tracking-tokens", tracking_tokens, (_TOKEN,), (b"..", b"=")),
     Target("signed-tokens", signed_tokens, (signing.to_token([1, "a"], "fuzz").encode(),)),

@@ -48,8 +48,6 @@ from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.releasing.choices import ReleaseChoices
-from infrastructure.local.releasing.forwarding_state import StateFile
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
@@ -167,9 +165,7 @@ def local_endpoints(
             *endpoint.routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
-            *ChecksEndpoint(
-                mailbox, ReleaseChoices.read(os.environ), settings().spam_check
-            ).routes(),
+            *ChecksEndpoint(mailbox, os.environ, settings().spam_check).routes(),
             *LiveStream(feed, news, events, is_stopping=is_stopping).routes(),
             *FailuresEndpoint(FailureRules(data_dir / "mail" / FILE)).routes(),
             *WebhooksEndpoint(WebhookStore(data_dir / "webhooks.sqlite3"), feed.publish).routes(),
@@ -183,13 +179,13 @@ def local_endpoints(
 
 def _forwarding(data_dir: Path, mailbox: SinkMailbox) -> Iterator[Companion]:
     """Yield what forwards mail of the mailbox, where that is switched on."""
-    choices = ReleaseChoices.read(os.environ)
-    if not choices.forward_matching:
-        StateFile(data_dir / "mail").forget()
+    if not os.environ.get("FORWARD_MATCHING"):
         return
     # Imported here: usually nothing is forwarded
+    from infrastructure.local.releasing.choices import ReleaseChoices
     from infrastructure.local.releasing.forwarding import Forwarder
 
+    choices = ReleaseChoices.read(os.environ)
     yield Forwarder(mailbox, Detailer(mailbox), choices, data_dir / "mail")
 
 

@@ -5,7 +5,10 @@ What the checks need is imported when one is asked for: the gateway should not s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from infrastructure.local.gateway.local_api import (
     LocalError,
@@ -16,14 +19,10 @@ from infrastructure.local.gateway.local_api import (
     results,
 )
 from infrastructure.local.messages.parts import HTML, StoredMessage
-from infrastructure.local.releasing.choices import ReleaseChoices
-from infrastructure.local.releasing.release import (
-    BadRecipient,
-    HostFailed,
-    NotReleasable,
-    Releaser,
-)
 from infrastructure.local.sink.mailbox import SinkMailbox
+
+if TYPE_CHECKING:
+    from infrastructure.local.releasing.choices import ReleaseChoices
 
 _MESSAGE = "/local/mailbox/{id}"
 RELEASING = "/local/releasing"
@@ -31,13 +30,17 @@ MOST_RECIPIENTS = 100
 
 
 class ChecksEndpoint:
-    """The checks of one message, and its way out. ``spam_check`` names the checker, if any."""
+    """The checks of one message, and its way out, with the choices of an environment.
 
-    def __init__(self, mailbox: SinkMailbox, choices: ReleaseChoices, spam_check: str = "") -> None:
+    ``spam_check`` names the spam checker, if there is one.
+    """
+
+    def __init__(
+        self, mailbox: SinkMailbox, environ: Mapping[str, str], spam_check: str = ""
+    ) -> None:
         self._mailbox = mailbox
-        self._choices = choices
+        self._environ = environ
         self._spam_check = spam_check
-        self._releaser = Releaser(choices)
 
     def routes(self) -> list[LocalRoute]:
         """Return the routes."""
@@ -94,9 +97,16 @@ class ChecksEndpoint:
 
     def release(self, request: LocalRequest) -> LocalReply:
         """Send a message to real addresses by the host of `RELEASE_HOST`."""
+        from infrastructure.local.releasing.release import (
+            BadRecipient,
+            HostFailed,
+            NotReleasable,
+            Releaser,
+        )
+
         message = self._message(request)
         try:
-            release = self._releaser.release(message.content, _recipients(request))
+            release = Releaser(self._choices).release(message.content, _recipients(request))
         except BadRecipient as error:
             raise LocalError(400, str(error)) from None
         except NotReleasable as error:
@@ -117,6 +127,12 @@ class ChecksEndpoint:
                 "warning": choices.warning or None,
             }
         )
+
+    @cached_property
+    def _choices(self) -> ReleaseChoices:
+        from infrastructure.local.releasing.choices import ReleaseChoices
+
+        return ReleaseChoices.read(self._environ)
 
     def _message(self, request: LocalRequest) -> StoredMessage:
         source = self._mailbox.read(request.parameters["id"])

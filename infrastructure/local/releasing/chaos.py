@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from infrastructure.local.releasing.start import CHAOS_FILE
+
 SENDER, RECIPIENT, AUTHENTICATION = STAGES = ("Sender", "Recipient", "Authentication")
 #: Codes where none is given, as Mailpit has them
 USUAL_CODES: Final = {SENDER: 451, RECIPIENT: 451, AUTHENTICATION: 535}
 LOWEST_CODE, HIGHEST_CODE = 400, 599
 
-_FILE = "chaos.json"
 _OFF = ("", "0", "false")
 _ON = ("1", "true")
 _TRIGGER = re.compile(r"([A-Za-z]{1,20}):([0-9]{3}):([0-9]{1,3})")
@@ -111,7 +112,7 @@ class ChaosFile:
     """
 
     def __init__(self, data_dir: Path, chance: Callable[[int], int] = secrets.randbelow) -> None:
-        self._path = data_dir / "mail" / _FILE
+        self._path = data_dir / "mail" / CHAOS_FILE
         self._chance = chance
         self._lock = threading.Lock()
         self._state: tuple[int, ...] = ()
@@ -138,18 +139,11 @@ class ChaosFile:
         except FileNotFoundError:
             return None
 
-    def begin(self, triggers: Triggers | None) -> None:
-        """Have the triggers of a start in force, ``None`` for no chaos."""
-        if triggers is not None:
-            self.set(triggers)
-        else:
-            self._path.unlink(missing_ok=True)
-
     def set(self, triggers: Triggers) -> None:
         """Have other triggers in force from the next stage of any session on."""
         content = {stage: asdict(each) for stage, each in triggers.by_stage.items()}
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._path.with_name(f"{_FILE}.{os.getpid()}.{threading.get_ident()}")
+        fresh = self._path.with_name(f"{CHAOS_FILE}.{os.getpid()}.{threading.get_ident()}")
         fresh.write_text(json.dumps(content))
         fresh.replace(self._path)
 

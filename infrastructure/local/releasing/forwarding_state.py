@@ -12,7 +12,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-FILE = "forwarding.json"
+from infrastructure.local.releasing.start import FORWARDING_FILE
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class StateFile:
     """The state in the file of a mailbox's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+        self._path = folder / FORWARDING_FILE
 
     def read(self) -> ForwardingState | None:
         """Return what was written, ``None`` if nothing was or it cannot be read."""
@@ -50,13 +50,9 @@ class StateFile:
 
     def write(self, state: ForwardingState) -> None:
         """Write the state, as a whole."""
-        fresh = self._path.with_name(f"{FILE}.new")
+        fresh = self._path.with_name(f"{FORWARDING_FILE}.new")
         with fresh.open("w") as file:
             json.dump(asdict(state), file)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._path)
-
-    def forget(self) -> None:
-        """Forget the state: what comes from now on is not forwarded."""
-        self._path.unlink(missing_ok=True)

@@ -45,8 +45,7 @@ from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.mailpit.choices import MailpitChoices
-from infrastructure.local.releasing.chaos import ChaosFile
-from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -206,7 +205,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     try:
         current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
-        release = ReleaseChoices.read(environ)
+        release = releasing.release_choices(environ)
         _check_mailpit_choices(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
@@ -228,7 +227,6 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         ports = choose_ports(data_dir, others, inbound_port)
         mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
         certificates.provide(data_dir, access.names)
-        ChaosFile(data_dir).begin(release.chaos)
         return LocalConfig(
             api_port=api_port,
             smtp_port=smtp_port,
@@ -248,7 +246,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
             notices=tuple(filter(None, (notice, *left_out))),
             delivers=current.deliver,
-            release_warning=release.warning,
+            release_warning=releasing.begin(release, data_dir),
         )
     except ConfigError:
         os.close(lock)

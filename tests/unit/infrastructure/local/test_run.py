@@ -51,6 +51,12 @@ def test_the_announcement_says_by_what_mail_leaves(config: LocalConfig) -> None:
     assert "you@example.com" not in text
 
 
+def test_the_announcement_says_what_can_be_released(config: LocalConfig) -> None:
+    assert "released" not in announcement(config)
+    text = announcement(replace(config, release_warning="Mail can be released by mail.test:25."))
+    assert "\n  Mail can be released by mail.test:25.\n" in text
+
+
 def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
     line = next(each for each in announcement(config).splitlines() if "transmissions" in each)
     words = shlex.split(line)

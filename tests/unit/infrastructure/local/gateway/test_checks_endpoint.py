@@ -11,7 +11,6 @@ from PIL import Image
 
 from chalicelib.core.settings import settings
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
-from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.mailbox import SinkMailbox
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient, Reply
@@ -28,8 +27,7 @@ class Box:
         self.configure()
 
     def configure(self, spam_check: str = "", **environ: str) -> None:
-        choices = ReleaseChoices.read(environ)
-        self.client = LocalClient(ChecksEndpoint(self.mailbox, choices, spam_check).routes())
+        self.client = LocalClient(ChecksEndpoint(self.mailbox, environ, spam_check).routes())
 
     def ask(self, path: str, method: str = "GET", body: object = None) -> Reply:
         return self.client.ask(method, f"/local/mailbox/{self.id}/{path}", body)

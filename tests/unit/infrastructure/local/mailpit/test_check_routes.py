@@ -23,6 +23,7 @@ from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.parts import MessagePart, StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
+from infrastructure.local.releasing.start import begin
 from infrastructure.local.sink.mailbox import SinkMailbox
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
@@ -45,9 +46,10 @@ class Service:
         self.configure(spam_check, **environ)
 
     def configure(self, spam_check: str = "", **environ: str) -> None:
+        folder = self._folder
         choices = ReleaseChoices.read(environ)
-        self.chaos = ChaosFile(self._folder)
-        self.chaos.begin(choices.chaos)
+        self.chaos = ChaosFile(folder)
+        begin(choices, folder)
         port = int(environ.get("CATCH_PORT", "0"))
         catch = CatchChoices.read(environ)
         accept = Acceptance.of(self.mailbox, catch, TagChoices.read(environ), port)

@@ -18,6 +18,7 @@ from infrastructure.local.releasing.chaos import (
     Triggers,
     read_setting,
 )
+from infrastructure.local.releasing.start import begin, release_choices
 
 
 def triggers_of(document: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -53,11 +54,13 @@ def test_a_change_of_another_process_is_in_force_at_once(tmp_path: Path) -> None
 
 def test_a_start_without_chaos_forgets_the_triggers_of_the_one_before(tmp_path: Path) -> None:
     ChaosFile(tmp_path).set(Triggers.of({SENDER: Trigger(451, 100)}))
+    begin(release_choices({"CHAOS": "false"}), tmp_path)
     chaos = ChaosFile(tmp_path)
-    chaos.begin(read_setting("false"))
     assert chaos.fault(SENDER) is None
-    chaos.begin(read_setting("true"))
+    begin(release_choices({"CHAOS": "true"}), tmp_path)
     assert chaos.triggers() == Triggers.of({})
+    begin(release_choices({}), tmp_path)
+    assert chaos.triggers() is None
 
 
 def test_what_a_request_leaves_out_is_as_in_mailpit() -> None:

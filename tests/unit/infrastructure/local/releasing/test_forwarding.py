@@ -15,6 +15,7 @@ from infrastructure.local.releasing import forwarding
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.forwarding import MARK, Forwarder
 from infrastructure.local.releasing.forwarding_state import StateFile
+from infrastructure.local.releasing.start import begin, release_choices
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from tests.unit.delivery.scripted_server import Answers, ScriptedServer
@@ -131,6 +132,20 @@ def test_a_restart_loses_nothing_and_repeats_nothing(post: Post) -> None:
     post.forwarder().step()
     post.forwarder().step()
     assert post.subjects == ["one", "two"]
+
+
+def test_what_arrives_while_it_is_off_is_not_forwarded_later(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    post = Post(tmp_path / "mail", server)
+    post.forwarder()
+    begin(release_choices({}), tmp_path)
+    post.arrive("one")
+    forwarder = post.forwarder()
+    post.arrive("two")
+    forwarder.step()
+    assert post.subjects == ["two"]
+    post.mailbox.close()
 
 
 def test_another_rule_begins_with_the_next_message(post: Post) -> None:

@@ -253,6 +253,9 @@ def test_tracking_domains_have_the_port_at_which_users_reach_this_machine(
         ("LOG_OUTPUT", "nowhere"),
         ("LOCAL_DURABILITY", "never"),
         ("PUBLIC_URL", "http://localhost:x"),
+        ("RELEASE_HOST", "mail.test"),
+        ("FORWARD_MATCHING", "*"),
+        ("CHAOS", "often"),
     ],
 )
 def test_a_setting_that_cannot_work_is_refused_by_its_name(
