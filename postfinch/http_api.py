@@ -93,6 +93,15 @@ class Api:
                 raise ApiError(response.status, _errors(response.data))
         return bytes(response.data)
 
+    def upload(self, path: str, content: bytes, content_type: str, **query: Any) -> Json:
+        """Return the answer to POST with bytes as its body."""
+        headers = {**self._headers, "Content-Type": content_type}
+        address = self._address(path, query)
+        response = self._send("POST", address, body=content, headers=headers)
+        if response.status >= 400:
+            raise ApiError(response.status, _errors(response.data))
+        return _parsed(response, self.url)
+
     def events(self, path: str, **query: Any) -> Iterator[tuple[str, Json]]:
         """Yield name and data of each server-sent event, for as long as the service sends any."""
         headers = {**self._headers, "Accept": "text/event-stream"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 # Far beyond any limit; a power of the count itself could be too large for a number.
@@ -25,7 +26,9 @@ class RelayConfig:
     require_tls: bool = True
     """Offer and accept AUTH only after STARTTLS."""
     lenient: bool = False
-    """Take any line ends (as CRLF), and addresses beyond ASCII without SMTPUTF8."""
+    """Take any line ends (as CRLF), any addresses, unknown parameters, and MAIL without EHLO."""
+    admits_peer: Callable[[str], bool] | None = None
+    """Tells whether a client with this address is served; all are if it is None."""
 
     max_message: int = 20 * 1024 * 1024
     """A message, end mark and dot-stuffing not counted (RFC 1870 5)."""

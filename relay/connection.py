@@ -48,7 +48,7 @@ class Connection(SMTP):
         self.config = context.config
         self.input = InputBuffer(bare_ends=context.config.lenient)
         self.peer_ip = ""
-        self.admitted = False
+        self.refusal: Reply | None = None
         self.tls_active = False
         self.in_handshake = False
         self.closing = False
@@ -67,10 +67,17 @@ class Connection(SMTP):
         self.tls_active = is_upgrade or self.config.implicit_tls
         self.peer_ip = _address_of(transport.get_extra_info("peername"))
         self.context.counters.connections += 1
-        self.admitted = self.context.connections.admit(self)
+        self.refusal = self._refusal()
         super().connection_made(transport)
         if not is_upgrade:
             self._handler_coroutine.add_done_callback(self._release)
+
+    def _refusal(self) -> Reply | None:
+        """Count the client in, or return the reply that sends it away."""
+        admits_peer = self.config.admits_peer
+        if admits_peer is not None and not (self.peer_ip and admits_peer(self.peer_ip)):
+            return replies.NOT_SERVED
+        return None if self.context.connections.admit(self) else replies.TOO_MANY_CONNECTIONS
 
     def connection_lost(self, error: Exception | None) -> None:
         """Count the client out; ends the handler task."""

@@ -70,10 +70,19 @@ class Conversation(Connection):
 
     async def run_blocking(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a blocking call in a worker thread; raises Refusal and nothing else."""
+        return await self.during_service_call(
+            self.loop.run_in_executor(self.context.workers, call, *arguments)
+        )
+
+    async def during_service_call(self, call: Awaitable[T]) -> T:
+        """Await a call of the service; raises Refusal and nothing else.
+
+        The client waits for it, and so does the end of the relay.
+        """
         self.stop_idle_time()
         self._in_service_call = True
         try:
-            return await self.loop.run_in_executor(self.context.workers, call, *arguments)
+            return await call
         except SmtpRefusal:
             raise
         except Exception as error:
@@ -93,9 +102,9 @@ class Conversation(Connection):
             self.hang_up()
 
     async def _converse(self) -> None:
-        if not self.admitted:
+        if self.refusal is not None:
             self.context.counters.connections_refused += 1
-            self.close_with(replies.TOO_MANY_CONNECTIONS)
+            self.close_with(self.refusal)
             return
         self.reply(replies.greeting(self.hostname))
         while not self.closing:

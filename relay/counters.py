@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
-from chalicelib.core import logs
 from relay.backend import SubmittedEnvelope
 from relay.replies import Reply
 
@@ -91,6 +90,11 @@ class Counters(Totals):
             counts["MedianAcceptTime"] = _milliseconds(times[len(times) // 2])
             counts["SlowAcceptTime"] = _milliseconds(times[len(times) * 99 // 100])
             counts["SlowestAcceptTime"] = _milliseconds(times[-1])
+        if not logger.isEnabledFor(logging.INFO):
+            return
+        # Imported here: the library takes a tenth of a second of a start
+        from chalicelib.core import logs
+
         logs.measured(
             logger,
             "relay counters",

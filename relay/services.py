@@ -37,6 +37,9 @@ class Service(Protocol):
     def subaccount_of(self, login: Login) -> int | None:
         """Return the subaccount whose failed logins are counted together, None if there is none."""
 
+    def check_sender(self, identity: Any, sender: str) -> None:
+        """Raise Refusal if the service takes no mail from the envelope sender."""
+
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Any, recipient: str
     ) -> InboundDomain | None:
@@ -90,6 +93,9 @@ class Submission:
         except LoginRefused:
             return None
 
+    def check_sender(self, identity: Identity | None, sender: str) -> None:
+        """Take every envelope sender."""
+
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
     ) -> None:
@@ -138,6 +144,9 @@ class Inbound:
     def subaccount_of(self, login: Login) -> int | None:
         """Return none."""
         return None
+
+    def check_sender(self, identity: Identity | None, sender: str) -> None:
+        """Take every envelope sender."""
 
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str

@@ -47,7 +47,7 @@ class RelaySession(Transaction):
         self.reply_octets(replies.extended_hello(self.hostname, self._capabilities()))
 
     def _begin(self, client_name: str, *, extended: bool) -> None:
-        if not client_name:
+        if not client_name and not self.config.lenient:
             raise SmtpRefusal(replies.HOSTNAME_NEEDED)
         self._set_rset_state()
         self.session.host_name = client_name
@@ -90,7 +90,7 @@ class RelaySession(Transaction):
         """Log in by LOGIN or PLAIN, each with or without an initial response."""
         if not self.context.service.takes_logins:
             raise SmtpRefusal(replies.NOT_IMPLEMENTED)
-        if not self.session.extended_smtp:
+        if not self.session.extended_smtp and not self.config.lenient:
             raise SmtpRefusal(replies.EHLO_FIRST)
         if not self._login_allowed():
             raise SmtpRefusal(replies.LOGIN_NEEDS_TLS)

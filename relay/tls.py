@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.core import clock
-from relay.self_signed import self_signed_pair
 
 logger = logging.getLogger("relay")
 
@@ -116,6 +115,9 @@ def self_signed(directory: Path, hostname: str) -> CertificateFiles:
 
 
 def _make(files: CertificateFiles, hostname: str) -> None:
+    # Imported here: the library takes a tenth of a second, and most starts have a certificate
+    from relay.self_signed import self_signed_pair
+
     pair = self_signed_pair([hostname])
     _write(files.key, pair.key)
     _write(files.certificate, pair.certificate)

@@ -61,17 +61,19 @@ class Transaction(Conversation):
 
     async def smtp_MAIL(self, argument: str) -> None:
         """Start a message."""
-        if not self.session.host_name:
+        if not self.session.host_name and not self.config.lenient:
             raise SmtpRefusal(replies.EHLO_FIRST)
         if not self.between_messages():
             raise SmtpRefusal(replies.MAIL_REPEATED)
         if self.messages >= self.config.max_messages:
             raise SmtpRefusal(replies.TOO_MANY_MESSAGES)
-        mail = parse_mail(argument, utf8=self.config.lenient, notices=self._ignores_notices())
+        lenient, notices = self.config.lenient, self._ignores_notices()
+        mail = parse_mail(argument, lenient=lenient, notices=notices)
         if mail.size > self.config.max_message:
             raise SmtpRefusal(replies.MESSAGE_TOO_BIG)
         if not self.context.traffic.allows_message(self.peer_ip, self.config):
             raise SmtpRefusal(replies.TOO_MANY_FROM_NETWORK)
+        self.context.service.check_sender(self.identity, mail.mail_from)
         self.envelope.mail_from = mail.mail_from
         self.envelope.smtp_utf8 = mail.smtp_utf8
         self._declared_size = mail.size
@@ -83,8 +85,9 @@ class Transaction(Conversation):
             raise SmtpRefusal(replies.MAIL_FIRST)
         if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
             raise SmtpRefusal(replies.TOO_MANY_RECIPIENTS)
+        lenient, notices = self.config.lenient, self._ignores_notices()
         recipient = parse_recipient(
-            argument, self.envelope.smtp_utf8, notices=self._ignores_notices()
+            argument, self.envelope.smtp_utf8, lenient=lenient, notices=notices
         )
         if not self.context.traffic.allows_recipient(self.peer_ip, self.config):
             raise SmtpRefusal(replies.TOO_MANY_RECIPIENTS_LATELY)
@@ -264,7 +267,8 @@ class Transaction(Conversation):
 
             return await self.run_blocking(run)
 
-        return await self.context.service.accept(run_and_release, self.identity, envelope)
+        accept = self.context.service.accept
+        return await self.during_service_call(accept(run_and_release, self.identity, envelope))
 
     async def _reject(self, envelope: SubmittedEnvelope, reply: replies.Reply) -> None:
         if reply.code >= 500:

@@ -11,13 +11,16 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
 from infrastructure.local import certificates
 from infrastructure.local.health import ADDRESS_FILE
-from infrastructure.local.supervisor.environment import LocalConfig
 from infrastructure.local.supervisor.private_files import replace_private
+
+if TYPE_CHECKING:  # production writes these files too, and has nothing else of a local runtime
+    from infrastructure.local.supervisor.environment import LocalConfig
 
 
 def services_folder() -> Path:

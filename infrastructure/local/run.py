@@ -1,10 +1,10 @@
 """Run the whole service on this machine, in the foreground: ``python -m infrastructure.local.run``.
 
-It starts in this order: the local cloud and the mail sink; the tables, queues and bucket; what a
-first start stores; the workers; the API, the relay and the DNS server. SIGTERM and Ctrl-C stop
-every process in the opposite order, and a second one ends what a worker still waits for. The exit
-status is 0 after that, 1 when something did not start, and 2 when the environment has a value that
-cannot work.
+It starts in this order: the local cloud and the mail sink; the port that catches mail, which needs
+neither; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
+and the DNS server. SIGTERM and Ctrl-C stop every process in the opposite order, and a second one
+ends what a worker still waits for. The exit status is 0 after that, 1 when something did not start,
+and 2 when the environment has a value that cannot work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
+from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
+from infrastructure.local.mail_readers.choices import PASSWORDS
 from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
@@ -38,6 +41,7 @@ _IMPORTED = (
     "infrastructure.local.gateway",
     _WORKER,
     "relay",
+    "infrastructure.local.catching",
     "infrastructure.local.dns",
 )
 # The cloud waits until its predecessor has ended, and then reads its whole state.
@@ -57,7 +61,7 @@ Postfinch is ready.
   Inbound   localhost:{inbound_port} (SMTP for mail that comes in, as from other mail hosts)
   Catching  {catching}
   Mailpit   {mailpit}
-  Mailbox   {url}/local/mailbox
+{readers}  Mailbox   {url}/local/mailbox
   DNS       {url}/local/dns
   Data      {data_dir}{logs}
 {first_message}
@@ -88,7 +92,15 @@ class Runtime:
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
-        supervisor.start(self._cloud(), self._sink(), meanwhile=self._import)
+        catching, way = self._catching(), CatchChoices.read(self._environment).way
+        early, late = (catching, []) if way == STORE else ([], catching)
+
+        def import_and_catch() -> None:
+            self._import()
+            # Before the cloud is ready, which catching does not need
+            supervisor.start(*early)
+
+        supervisor.start(self._cloud(), self._sink(), meanwhile=import_and_catch)
         provision = self._python("provision", "infrastructure.provision")
         supervisor.run(provision, meanwhile=self._make_clients)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
@@ -97,7 +109,7 @@ class Runtime:
             self._worker(WORKERS[0], "--schedules"),
             *self._delivery_containers(),
         )
-        supervisor.start(self._api(), self._relay(), self._dns(), *self._catching())
+        supervisor.start(self._api(), self._relay(), self._dns(), *late)
 
     def _import(self) -> None:
         forks.preload(_IMPORTED, self._environment)
@@ -168,7 +180,8 @@ class Runtime:
         port = self._config.mailbox_ports.catch
         if not port:
             return []
-        ready = partial(probes.greets_by_smtp, port)
+        speaks_tls = CatchChoices.read(self._environment).tls == IMPLICIT
+        ready = partial(probes.listens if speaks_tls else probes.greets_by_smtp, port)
         return [self._python("catching", "infrastructure.local.catching", ready=ready)]
 
     def _dns(self) -> Process:
@@ -194,6 +207,7 @@ def announcement(config: LocalConfig) -> str:
         inbound_port=config.ports.inbound,
         catching=_catching_address(config),
         mailpit=_mailpit_address(config),
+        readers=_reader_addresses(config),
         authority=certificates.files(config.data_dir).authority,
         data_dir=config.data_dir,
         warning=_red(outgoing_mail.warning(config.way_out)) + _red(config.release_warning),
@@ -214,12 +228,32 @@ def _catching_address(config: LocalConfig) -> str:
     return f"localhost:{port} (any mail by SMTP, without a login)" if port else "off"
 
 
+def _lines_of_mailpit(config: LocalConfig) -> list[str]:
+    """Return the lines that programs wait for in the output of a container; else none."""
+    if not config.logs_to_stdout:
+        return []
+    ports = config.mailbox_ports
+    root = MailpitChoices.read(config.environ).root
+    return listening_lines(ports.catch, ports.mailpit, root)
+
+
 def _mailpit_address(config: LocalConfig) -> str:
     port = config.mailbox_ports.mailpit
     if not port:
         return "off"
     root = MailpitChoices.read(config.environ).root
     return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
+
+
+def _reader_addresses(config: LocalConfig) -> str:
+    """Return a line for each port that mail readers may use."""
+    logins = f"logins of {PASSWORDS}" if config.environ.get(PASSWORDS) else "any login"
+    ports = {"POP3": config.mailbox_ports.pop3, "IMAP": config.mailbox_ports.imap}
+    return "".join(
+        f"  {name}      localhost:{port} (the mailbox; {logins})\n"
+        for name, port in ports.items()
+        if port
+    )
 
 
 def _tls_addresses(config: LocalConfig) -> str:
@@ -267,7 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
         except StopRequested:
             return 0
         with address_file(config.data_dir, address_of(config)):
-            print(announcement(config), flush=True)
+            print(*_lines_of_mailpit(config), announcement(config), sep="\n", flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)
     return 0

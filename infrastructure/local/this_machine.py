@@ -10,7 +10,9 @@ read the answers under a name of the page's own. Such a request gives itself awa
 
 Two environment variables admit more where the service runs in a container:
 
-- ``LOCAL_NAMES``: further names and addresses of this machine, comma-separated
+- ``LOCAL_NAMES``: further names and addresses of this machine, comma-separated; ``*`` among them
+  stands for every name without a dot, as the services of a Compose file have. No page of the
+  internet has such a name.
 - ``LOCAL_PEERS``: the networks from which requests may come besides loopback, comma-separated, or
   ``any``. A published port's requests come from the bridge of the container's network. They may
   then have any address in ``Host``: only a name can be bound to another address.
@@ -31,6 +33,8 @@ _HOST = re.compile(
 _PORT = re.compile(rb":[0-9]{1,5}\Z")
 _NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.){0,8}[a-z0-9_-]{1,63}", re.IGNORECASE)
 _ANY = ("0.0.0.0/0", "::/0")
+_SHORT_NAME = re.compile(r"[a-z0-9_-]{1,63}")
+_SHORT_NAMES = "*"
 
 Headers = Iterable[tuple[bytes, bytes]]
 Network = IPv4Network | IPv6Network
@@ -40,20 +44,24 @@ Network = IPv4Network | IPv6Network
 class LocalAccess:
     """Which machine may use what is for this machine only, besides programs on it.
 
-    ``names`` are in lower case; an IPv6 address has no brackets.
+    ``names`` are in lower case; an IPv6 address has no brackets. ``short_names`` admits every name
+    without a dot.
     """
 
     names: tuple[str, ...] = ()
     networks: tuple[Network, ...] = ()
+    short_names: bool = False
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> LocalAccess:
         """Return what ``LOCAL_NAMES`` and ``LOCAL_PEERS`` say; raises :class:`ValueError`."""
         peers = _items(environ.get("LOCAL_PEERS", ""))
         networks = [text for peer in peers for text in (_ANY if peer == "any" else (peer,))]
+        names = _items(environ.get("LOCAL_NAMES", ""))
         return cls(
-            tuple(map(_checked_name, _items(environ.get("LOCAL_NAMES", "")))),
+            tuple(_checked_name(name) for name in names if name != _SHORT_NAMES),
             tuple(map(_network, networks)),
+            short_names=_SHORT_NAMES in names,
         )
 
     def admits_peer(self, address: str) -> bool:
@@ -64,7 +72,11 @@ class LocalAccess:
     def admits_host(self, host: bytes) -> bool:
         """Tell whether a ``Host`` value is one of the further names, or an address if peers are."""
         name = _PORT.sub(b"", host).strip(b"[]").lower().decode("latin-1")
-        return name in self.names or (bool(self.networks) and _is_address(name))
+        return (
+            name in self.names
+            or (self.short_names and _SHORT_NAME.fullmatch(name) is not None)
+            or (bool(self.networks) and _is_address(name))
+        )
 
 
 NOBODY_ELSE = LocalAccess()

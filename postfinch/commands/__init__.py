@@ -20,6 +20,7 @@ from postfinch.commands import (
     import_account,
     inbound,
     mail,
+    mail_import,
     mail_receive,
     mcp,
     metrics,
@@ -57,6 +58,7 @@ app.command()(doctor.doctor)
 app.command()(send.send)
 app.command()(tail.tail)
 mail.app.command()(mail_receive.receive)
+mail.app.command("import")(mail_import.import_mail)
 app.add_typer(mail.app, name="mail")
 app.add_typer(inbound.app, name="inbound")
 app.add_typer(suppress.app, name="suppress")

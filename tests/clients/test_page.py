@@ -32,24 +32,24 @@ class Row(NamedTuple):
 ROWS = [Row(*groups) for groups in _ROW.findall(PAGE)]
 
 
-def pinned() -> dict[tuple[str, str], str]:
-    """Return the pinned versions, by registry and package."""
+def pinned() -> set[tuple[str, str, str]]:
+    """Return the pinned packages: registry, name and version. One may be there in two versions."""
     requirements = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
     python = dict(re.findall(r"^([\w.-]+)==(\S+)$", requirements, re.M))
     node = json.loads((HERE / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    return {("PyPI", name): version for name, version in python.items()} | {
-        ("npm", name): version for name, version in node.items()
+    aliases = [text.removeprefix("npm:").split("@") for text in node.values() if "@" in text]
+    plain = [(name, version) for name, version in node.items() if "@" not in version]
+    return {("PyPI", *pin) for pin in python.items()} | {
+        ("npm", name, version) for name, version in [*plain, *aliases]
     }
 
 
 def test_the_page_has_the_pinned_versions() -> None:
-    versions = pinned()
-    rows = [row for row in ROWS if row.registry != "Debian"]
-    assert [versions.get((row.registry, row.package)) for row in rows] == [
-        row.version for row in rows
-    ]
-    packages = {row.package for row in rows if row.registry == "npm"}
-    assert packages == {name for registry, name in versions if registry == "npm"}
+    rows = {(row.registry, row.package, row.version) for row in ROWS if row.registry != "Debian"}
+    assert rows <= pinned()
+    assert {row for row in rows if row[0] == "npm"} == {
+        each for each in pinned() if each[0] == "npm"
+    }
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.registry == "Debian"])
@@ -71,8 +71,11 @@ def test_the_page_leads_to_every_program() -> None:
         *HERE.glob("*/send.*"),
         *HERE.glob("node/*.mjs"),
         HERE / "anymail" / "app.py",
+        HERE / "mailpit_php" / "client.php",
         HERE / "php_http" / "client.php",
         HERE / "postfix" / "main.cf",
+        HERE.parent / "container" / "mailpit_of_testcontainers.py",
+        HERE / "test_mailpit_clients.py",
         HERE / "test_python_sparkpost.py",
     }
     assert {(ROOT / "docs" / row.program).resolve() for row in ROWS} == programs

@@ -1,57 +1,68 @@
 """Run the port that takes any mail: ``python -m infrastructure.local.catching``.
 
-It listens on ``CATCH_PORT`` of ``API_HOST`` (loopback by default) until SIGTERM, and stores what
-comes in the mailbox of ``DATA_DIR``.
+It listens on ``CATCH_PORT`` of ``API_HOST`` (loopback by default) until SIGTERM. Clients on other
+machines are served as ``LOCAL_PEERS`` says. What comes is stored in the mailbox of ``DATA_DIR``, or
+sent, as ``CATCH`` says.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
 from infrastructure.local import certificates
-from infrastructure.local.catching.choices import CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, SEND, STARTTLS, CatchChoices
+from infrastructure.local.catching.gate import Gate
+from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
+from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
+from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.sink.mailbox import SinkMailbox
-from relay.config import RelayConfig
+from infrastructure.local.this_machine import LocalAccess
 from relay.server import RelayServer, serve
+from relay.services import Service
 from relay.tls import CertificateFiles, TlsContexts
-
-_MIB = 1024 * 1024
-#: Mailpit takes 50 MB
-_MOST_BYTES = 50 * _MIB
 
 
 def main() -> None:
     """Serve until SIGTERM."""
     logging.basicConfig(level=logging.WARNING, format="catching: %(message)s")
+    # A search for circles of objects pays off only after many connections
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
     choices = CatchChoices.read(os.environ)
     data_dir = Path(os.environ["DATA_DIR"])
-    mailbox = SinkMailbox(data_dir / "mail")
+    gate = Gate(choices.passwords, ChaosFile(data_dir).fault)
     files = certificates.files(data_dir)
-    server = RelayServer(
-        RelayConfig(
-            hostname="localhost",
-            host=os.environ.get("API_HOST") or "127.0.0.1",
-            ports=(int(os.environ["CATCH_PORT"]),),
-            require_tls=False,
-            lenient=True,
-            max_message=_MOST_BYTES,
-            max_text_line=None,
-            max_in_memory=4 * _MIB,
-            max_command_line=8192,
-            max_messages=1_000_000,
-            drain_seconds=5.0,
-            workers=4,
-        ),
-        Catching(mailbox, choices.inbox_by),
-        TlsContexts(CertificateFiles(files.certificate, files.key)),
-    )
-    uvloop.run(serve(server))
+    tls = TlsContexts(CertificateFiles(files.certificate, files.key))
+    if choices.way == SEND:
+        # Imported here: what sends takes half a second to import
+        from infrastructure.local.catching.sending import most_octets, sending
+
+        _serve(choices, sending(gate, os.environ["API_KEY"]), tls, most_octets())
+        return
+    mailbox = SinkMailbox(data_dir / "mail")
+    tags_of = partial(tags_at_arrival, choices=TagChoices.read(os.environ))
+    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
     mailbox.close()
+
+
+def _serve(
+    choices: CatchChoices, service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS
+) -> None:
+    host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
+    config = replace(
+        catching_config(host, port, LocalAccess.read(os.environ), most_octets),
+        require_tls=choices.tls == STARTTLS,
+        implicit_tls=choices.tls == IMPLICIT,
+    )
+    uvloop.run(serve(RelayServer(config, service, tls)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,10 @@
 CATCH                store   ``store`` keeps it in the mailbox; ``send`` sends it as if with a key
 CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, ``recipient-domain``
                              or ``tag`` (of the recipient); nothing: there is one
+CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
+                             or ``name:password``; without it any login is taken, and none needed
+CATCH_TLS                    ``starttls``: clients must use it; ``implicit``: TLS from the first
+                             byte on; nothing: clients may use STARTTLS
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
 MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
 ==================== ======= =======================================================================
@@ -15,10 +19,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infrastructure.local.passwords import Passwords
+
 STORE, SEND = "store", "send"
+STARTTLS, IMPLICIT = "starttls", "implicit"
 BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
 
 _WAYS = (STORE, SEND)
+_TLS = ("", STARTTLS, IMPLICIT)
 _DIVISIONS = ("", BY_LOGIN, BY_DOMAIN, BY_TAG)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGE = re.compile(r"([0-9]{1,9})([smhdw])", re.ASCII)
@@ -30,6 +38,8 @@ class CatchChoices:
 
     way: str = STORE
     inbox_by: str = ""
+    passwords: Passwords | None = None
+    tls: str = ""
     max_messages: int = 0
     max_age: float = 0.0
 
@@ -39,6 +49,8 @@ class CatchChoices:
         return cls(
             way=_one_of(environ, "CATCH", _WAYS) or STORE,
             inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
+            passwords=_passwords(environ, "CATCH_PASSWORDS"),
+            tls=_one_of(environ, "CATCH_TLS", _TLS),
             max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
             max_age=_age(environ, "MAILBOX_MAX_AGE"),
         )
@@ -49,6 +61,14 @@ def _one_of(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> 
     if text and text not in choices:
         raise ValueError(f"{name}={text!r} is none of {', '.join(filter(None, choices))}")
     return text
+
+
+def _passwords(environ: Mapping[str, str], name: str) -> Passwords | None:
+    path = environ.get(name, "")
+    try:
+        return Passwords.read(path) if path else None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -13,7 +13,7 @@ def divided(inbox_by: str, login: str, recipients: Sequence[str]) -> dict[str, l
     if inbox_by == BY_LOGIN:
         return {login: list(recipients)}
     if inbox_by == BY_DOMAIN:
-        return _grouped((domain_of(each).lower(), each) for each in recipients)
+        return _grouped((_domain_of(each), each) for each in recipients)
     if inbox_by == BY_TAG:
         return _grouped((tag_of(each), each) for each in recipients)
     return {"": list(recipients)}
@@ -23,6 +23,10 @@ def tag_of(recipient: str) -> str:
     """Return what follows the first `+` of a local part, in lower case; empty if nothing does."""
     local_part = recipient.rpartition("@")[0]
     return local_part.partition("+")[2].lower()
+
+
+def _domain_of(recipient: str) -> str:
+    return domain_of(recipient).lower() if "@" in recipient else ""
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from infrastructure.local.catching.batch import StoringBatch
+from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.inboxes import divided
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from relay.backend import SubmittedEnvelope
-from relay.errors import LoginRefused
 from relay.login import Login
 from relay.replies import Reply
 from relay.services import RunBlocking
 
-#: Tells whether a login is right
-LoginCheck = Callable[[Login], bool]
+#: Returns the tags that a message is given when it arrives
+TagsOf = Callable[[Trace, bytes], Sequence[str]]
 
 
-def any_login(login: Login) -> bool:
-    """Take any name with any password."""
-    return True
+def no_tags(trace: Trace, message: bytes) -> tuple[str, ...]:
+    """Give a message no tags."""
+    return ()
 
 
-@dataclass(frozen=True, slots=True)
 class Catching:
     """Takes mail from anyone to anyone; whom it is for are the inboxes of the mailbox."""
 
-    mailbox: SinkMailbox
-    inbox_by: str = ""
-    is_right: LoginCheck = any_login
+    def __init__(
+        self,
+        mailbox: SinkMailbox,
+        inbox_by: str = "",
+        gate: Gate | None = None,
+        tags_of: TagsOf = no_tags,
+    ) -> None:
+        self._mailbox = mailbox
+        self._inbox_by = inbox_by
+        self._gate = gate or Gate()
+        self._tags_of = tags_of
+        self._batch = StoringBatch(mailbox)
 
     @property
     def name(self) -> str:
@@ -38,23 +47,27 @@ class Catching:
 
     @property
     def takes_logins(self) -> bool:
-        """Yes: clients may log in, and need not."""
+        """Yes: clients may log in."""
         return True
 
     async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> str:
-        """Return the name of the login; raises LoginRefused if there are passwords."""
-        if not await run_blocking(self.is_right, login):
-            raise LoginRefused
+        """Return the name of the login."""
+        await self._gate.check_login(run_blocking, login)
         return login.username
 
     def subaccount_of(self, login: Login) -> int | None:
         """Return none."""
         return None
 
+    def check_sender(self, identity: str | None, sender: str) -> None:
+        """Take every sender that may go on."""
+        self._gate.check_sender(identity)
+
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: str | None, recipient: str
     ) -> None:
         """Take every recipient."""
+        self._gate.check_recipient()
 
     def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
         """Add nothing."""
@@ -64,19 +77,28 @@ class Catching:
         self, run_blocking: RunBlocking, identity: str | None, envelope: SubmittedEnvelope
     ) -> str:
         """Store the message, in each of its inboxes; return the id of the first one."""
-        message_ids = await run_blocking(self._store, identity or "", envelope)
-        return str(message_ids[0])
+        # Octets in memory need not be released, and are stored with those of other clients
+        if isinstance(envelope.data, bytes):
+            return await self._batch.store(self._copies(identity or "", envelope))
+        message_id: str = await run_blocking(self._store_large, identity or "", envelope)
+        return message_id
 
     async def rejected(
         self, run_blocking: RunBlocking, envelope: SubmittedEnvelope, reply: Reply
     ) -> None:
         """Do nothing: the sender has the reply."""
 
-    def _store(self, login: str, envelope: SubmittedEnvelope) -> list[str]:
+    def _store_large(self, login: str, envelope: SubmittedEnvelope) -> str:
+        return self._mailbox.store_all(self._copies(login, envelope))[0]
+
+    def _copies(self, login: str, envelope: SubmittedEnvelope) -> list[tuple[Trace, bytes]]:
+        """Return the message for each of its inboxes."""
         message = envelope.data[:]
-        return [
-            self.mailbox.store(
-                Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login), message
-            )
-            for inbox, recipients in divided(self.inbox_by, login, envelope.recipients).items()
-        ]
+        inboxes = divided(self._inbox_by, login, envelope.recipients)
+        copies = []
+        for inbox, recipients in inboxes.items():
+            trace = Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login)
+            if tags := self._tags_of(trace, message):
+                trace = replace(trace, tags=tuple(tags))
+            copies.append((trace, message))
+        return copies

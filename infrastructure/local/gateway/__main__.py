@@ -9,7 +9,8 @@ There is
 - ``GET /``, which leads to the console
 - ``/local``: what only a local runtime has, such as the mailbox and the local DNS
 
-The paths under ``/local`` need no key, but for signing in.
+The paths under ``/local`` need no key, but for signing in. Mail readers are served beside it, on
+``POP3_PORT`` and ``IMAP_PORT``.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from app import app
 from chalicelib.core import aws
 from chalicelib.core.settings import settings, settings_at_start
 from infrastructure.local import certificates
+from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
+from infrastructure.local.gateway.activity import Activity
 from infrastructure.local.gateway.application import Companion, FurtherPort, Gateway, server
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
@@ -39,7 +42,9 @@ from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
+from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
@@ -47,6 +52,8 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mail_readers.companion import MailReaders
+from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
@@ -69,6 +76,15 @@ def main() -> None:
     http_server: uvicorn.Server
     requests = RequestCounts()
     mailbox = SinkMailbox(data_dir / "mail")
+    detailer, activity = Detailer(mailbox), Activity()
+    choices = CatchChoices.read(os.environ)
+    upkeep = MailboxUpkeep(
+        mailbox,
+        detailer,
+        activity,
+        max_messages=choices.max_messages,
+        max_age=choices.max_age,
+    )
     mailpit_port = int(os.environ.get("MAILPIT_PORT") or "0")
 
     def build_mailpit() -> MailpitService:
@@ -78,7 +94,7 @@ def main() -> None:
             data_dir,
             os.environ,
             mailbox,
-            Detailer(mailbox),
+            detailer,
             gateway.serve_http,
             access=access,
             has_console=current.console,
@@ -93,13 +109,19 @@ def main() -> None:
         # A stream has no end of its own, which the server would wait for
         extra={
             local_api.PREFIX: local_endpoints(
-                data_dir, requests, lambda: http_server.should_exit, access, mailbox
+                data_dir, requests, lambda: http_server.should_exit, access, detailer
             )
         },
         access=access,
         count=requests.add,
+        activity=activity,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
-        companions=[*([mailpit] if mailpit_port else []), *_forwarding(data_dir, mailbox)],
+        companions=[
+            upkeep,
+            *([mailpit] if mailpit_port else []),
+            *_forwarding(data_dir, mailbox),
+            MailReaders.of_environment(os.environ, mailbox, access),
+        ],
     )
     http_server = server(
         gateway,
@@ -149,12 +171,13 @@ def local_endpoints(
     requests: RequestCounts,
     is_stopping: Callable[[], bool],
     access: LocalAccess = NOBODY_ELSE,
-    mailbox: SinkMailbox | None = None,
+    detailer: Detailer | None = None,
 ) -> LocalApi:
     """Return the operations of ``/local`` over the files of a data directory."""
-    mailbox = mailbox or SinkMailbox(data_dir / "mail")
+    detailer = detailer or Detailer(SinkMailbox(data_dir / "mail"))
+    mailbox = detailer.mailbox
     delivery = DeliveryEndpoint(settings(), InternalPorts.read(data_dir).sink)
-    endpoint = MailboxEndpoint(mailbox, Detailer(mailbox), delivery.way_out)
+    endpoint = MailboxEndpoint(mailbox, detailer, delivery.way_out)
     feed = LiveFeed()
     events = EventReceiver(
         data_dir, lambda event: feed.publish("event" if event else "gap", event or {})
@@ -163,6 +186,11 @@ def local_endpoints(
     return LocalApi(
         [
             *endpoint.routes(),
+            *MailboxImport(
+                mailbox,
+                CatchChoices.read(os.environ).inbox_by,
+                TagChoices.read(os.environ),
+            ).routes(),
             *delivery.routes(),
             *MessageEndpoint(mailbox, _recipient(data_dir, access)).routes(),
             *ChecksEndpoint(mailbox, os.environ, settings().spam_check).routes(),

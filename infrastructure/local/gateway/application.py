@@ -28,6 +28,7 @@ from urllib.parse import parse_qs
 import uvicorn
 
 from chalicelib.core.http import App
+from infrastructure.local.gateway.activity import Activity
 from infrastructure.local.gateway.http_protocol import HttpProtocol
 from infrastructure.local.gateway.replies import error_body, reply_json
 from infrastructure.local.gateway.request_body import (
@@ -83,7 +84,7 @@ class Gateway:
     at once, besides those that ``waiting_calls`` runs. ``GET /`` leads to ``home``, a relative URL,
     if there is one. ``count`` gets method, status and seconds of each request that
     ``app`` answered. ``by_port`` maps a port to the ASGI callable that has all of it, WebSockets
-    included; it says itself who may use it.
+    included; it says itself who may use it. ``activity`` learns when requests begin and end.
     """
 
     def __init__(
@@ -99,10 +100,12 @@ class Gateway:
         count: Callable[[str, int, float], None] | None = None,
         by_port: Mapping[int, AsgiCallable] | None = None,
         companions: Sequence[Companion] = (),
+        activity: Activity | None = None,
     ) -> None:
         self._app = app
         self._by_port = by_port or {}
         self._companions = companions
+        self._activity = activity or Activity()
         self._access = access
         self._home = home
         self._count = count
@@ -116,7 +119,15 @@ class Gateway:
         """Serve one ASGI connection."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        elif endpoint := self._by_port.get((scope.get("server") or ("", 0))[1]):
+            return
+        self._activity.note()
+        try:
+            await self._answer(scope, receive, send)
+        finally:
+            self._activity.note()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if endpoint := self._by_port.get((scope.get("server") or ("", 0))[1]):
             await endpoint(scope, receive, send)
         elif scope["type"] == "http":
             await self.serve_http(scope, receive, send)

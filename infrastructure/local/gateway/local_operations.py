@@ -29,6 +29,7 @@ from infrastructure.local.gateway.mailbox_endpoint import (
     MOST_LISTED,
     MailboxEndpoint,
 )
+from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.message_endpoint import ACTIONS, MOST_TEXT, WAYS, MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
@@ -167,6 +168,12 @@ _LIST = (
     query("cursor", text(), "Where the next page begins, as in `links.next`"),
 )
 
+_IMPORT = (
+    query("inbox", text(), "The inbox that the message is in; else as `CATCH_INBOX` divides them"),
+    query("from", text(), "The envelope sender; else that in the message"),
+    query("to", text(), "The recipients, comma-separated; else those in the message"),
+)
+
 #: Operations by method and path: the function, whose docstring is the summary, and its description
 OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
     "GET /local/mailbox": (
@@ -180,6 +187,16 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Operation]] = {
             ),
             parameters=_LIST,
             refusals=(400,),
+        ),
+    ),
+    "POST /local/mailbox": (
+        MailboxImport.add,
+        Operation(
+            content("application/json", record(results=record(ids=array(text()))), status=201),
+            parameters=_IMPORT,
+            media={"message/rfc822": text()},
+            refusals=(400, 413),
+            finds_all=True,
         ),
     ),
     "PUT /local/mailbox": (

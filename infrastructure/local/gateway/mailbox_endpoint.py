@@ -74,9 +74,8 @@ class MailboxEndpoint:
         most = MOST_DETAILED if has_details else MOST_LISTED
         limit = whole_number(query, "limit", DEFAULT_LIMIT, most)
         conditions = _conditions(query)
-        before, since = _position(query), None
-        if any(each.needs_details for each in conditions):
-            since = self._detailer.complete(before, SEARCH_SECONDS)
+        before = _position(query)
+        since = self._detailer.complete_for(conditions, before, SEARCH_SECONDS)
         rows = self._mailbox.index.search(conditions, limit, before, since)
         end = rows[-1].uid if limit and len(rows) == limit else since
         return results(
@@ -188,8 +187,7 @@ class MailboxEndpoint:
 
     def _matching(self, conditions: list[Condition]) -> list[str]:
         """Return the ids of all messages that match, however long their details take."""
-        if any(each.needs_details for each in conditions):
-            self._detailer.complete(None, math.inf)
+        self._detailer.complete_for(conditions, None, math.inf)
         return self._mailbox.index.ids(conditions)
 
     def _row(self, request: LocalRequest) -> Row:

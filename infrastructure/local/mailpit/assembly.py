@@ -83,7 +83,7 @@ def mailpit_service(
         ]
     )
     port = MailpitPort(router, listeners, service, choices=choices, access=access)
-    return MailpitService(port, News(messages, listeners, rules))
+    return MailpitService(port, News(messages, listeners, rules, changes))
 
 
 def _find_part(message: StoredMessage, part_id: str) -> MessagePart | None:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from infrastructure.local.gateway import hostile_content
 from infrastructure.local.mailpit.changes import Changes
+from infrastructure.local.mailpit.embedding import embedded
 from infrastructure.local.mailpit.messages import Messages, WholeMessage
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
@@ -84,6 +85,8 @@ class MessageRoutes:
         self._changes.set_read([whole.row.id], True)
         if not html:
             raise NotFound("This message does not contain a HTML part")
+        if request.query.get("embed") == "1":
+            html = embedded(html)
         page = hostile_content.page_alone(whole.message, html)
         return MailpitReply(page.body, page.content_type, headers=page.headers)
 

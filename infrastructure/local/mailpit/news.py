@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infrastructure.local.mailpit import VERSION
+from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.listeners import Listeners
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.tag_rules import TagRules
@@ -22,14 +23,18 @@ log = logging.getLogger(__name__)
 class News:
     """A companion of the gateway, which looks only if somebody listens, or if there are rules."""
 
-    def __init__(self, messages: Messages, listeners: Listeners, rules: TagRules) -> None:
+    def __init__(
+        self, messages: Messages, listeners: Listeners, rules: TagRules, changes: Changes
+    ) -> None:
         self._messages = messages
+        self._changes = changes
         self._listeners = listeners
         self._rules = rules
         self._task: asyncio.Task[None] | None = None
         self._version: Any = None
         self._newest = 0
-        self._counts = (0, 0)
+        self._counts = (-1, -1)
+        self._deleted = 0
         listeners.begin = self.greet
 
     async def start(self) -> None:
@@ -51,7 +56,7 @@ class News:
     def _watch(self) -> None:
         if self._task is None or self._task.done():
             self._newest = self._messages.mailbox.index.newest()
-            self._counts = (-1, -1)
+            self._counts, self._deleted = (-1, -1), self._changes.deleted
             self._task = asyncio.create_task(self._poll())
 
     async def _poll(self) -> None:
@@ -81,8 +86,16 @@ class News:
                 yield "new", summary
             self._newest = rows[-1].uid
         is_first = self._version is None
+        if self._lacks_some(len(rows)):
+            yield "prune", None
         self._version = version
         counts = index.counts()
         if counts != self._counts or is_first:
             self._counts = counts
             yield "stats", {"Total": counts[0], "Unread": counts[1], "Version": VERSION}
+
+    def _lacks_some(self, arrivals: int) -> bool:
+        """Tell whether others than this API deleted messages since the last look."""
+        deleted, self._deleted = self._changes.deleted - self._deleted, self._changes.deleted
+        expected = self._counts[0] + arrivals - deleted
+        return self._counts[0] >= 0 and self._messages.mailbox.index.counts()[0] < expected

@@ -7,8 +7,10 @@ needs. The rules of ``/local`` hold for all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping
 from typing import Any
+from urllib.parse import unquote
 
 from infrastructure.local.gateway.application import AsgiCallable
 from infrastructure.local.gateway.replies import reply
@@ -22,6 +24,7 @@ from infrastructure.local.this_machine import LocalAccess, reason_to_refuse
 _METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
 _PRIVATE = ("/api/", "/local", "/livez", "/readyz")
 _POLICY_VIOLATION = 1008
+_SLASHES = re.compile(b"/{2,}")
 
 
 class MailpitPort:
@@ -44,6 +47,7 @@ class MailpitPort:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one WebSocket."""
+        scope = _with_single_slashes(scope)
         root = self._choices.root
         path = scope["raw_path"].decode("ascii")
         is_below = path.startswith(f"{root}/")
@@ -113,6 +117,14 @@ class MailpitPort:
             await send(message)
 
         return send_with_origin
+
+
+def _with_single_slashes(scope: Scope) -> Scope:
+    """Return a connection for the path that is meant: clients ask for ``//view`` as well."""
+    if b"//" not in scope["raw_path"]:
+        return scope
+    path = _SLASHES.sub(b"/", scope["raw_path"])
+    return {**scope, "raw_path": path, "path": unquote(path.decode("ascii"))}
 
 
 def _below(scope: Scope, root: str) -> Scope:

@@ -33,6 +33,9 @@ _MAGIC = (
 )
 
 
+_AS_IT_IS: Any = {"cte": "quoted-printable", "params": {"charset": "utf-8"}}
+
+
 class BadMessage(ValueError):
     """The request cannot be made a message; the text says why."""
 
@@ -102,12 +105,12 @@ def _add_content(message: EmailMessage, body: dict[str, Any]) -> None:
         (inline if _line(attachment, "ContentID") else attached).append(attachment)
     html_part = message
     if text or not html:
-        message.set_content(text)
+        message.set_content(*_text_part(text, "plain"), **_AS_IT_IS)
         if html:
-            message.add_alternative(html, subtype="html")
+            message.add_alternative(*_text_part(html, "html"), **_AS_IT_IS)
             html_part = list(message.iter_parts())[-1]  # type: ignore[assignment]
     else:
-        message.set_content(html, subtype="html")
+        message.set_content(*_text_part(html, "html"), **_AS_IT_IS)
     for attachment in inline:
         content_id = f"<{_line(attachment, 'ContentID').strip('<>')}>"
         content, main, sub, name = _attachment(attachment)
@@ -117,6 +120,11 @@ def _add_content(message: EmailMessage, body: dict[str, Any]) -> None:
     for attachment in attached:
         content, main, sub, name = _attachment(attachment)
         message.add_attachment(content, main, sub, filename=name or None)
+
+
+def _text_part(text: str, subtype: str) -> tuple[bytes, str, str]:
+    """Return a text as content: as a `str`, it would get another line end at its end."""
+    return text.encode(), "text", subtype
 
 
 def _attachment(attachment: dict[str, Any]) -> tuple[bytes, str, str, str]:

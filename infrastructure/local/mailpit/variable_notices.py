@@ -31,7 +31,6 @@ FULFILLED: Final = frozenset(f"{PREFIX}{name}" for name in _FULFILLED_NAMES.spli
 _LOGS = "DATA_DIR/logs has what the processes say"
 _CERTIFICATE = "TLS is offered with the certificate of DATA_DIR"
 _NO_LOGIN = "the port is for this machine only, without a login"
-_TLS_OPTIONAL = "the port takes mail with and without TLS"
 _ORDER = "messages are in the order in which they came"
 _REASONS = {
     "ALLOW_UNTRUSTED_TLS": "the link check takes only certificates that are valid",
@@ -45,13 +44,10 @@ _REASONS = {
     "QUIET": _LOGS,
     "SEND_API_AUTH": _NO_LOGIN,
     "SEND_API_AUTH_FILE": _NO_LOGIN,
-    "SMTP_REQUIRE_STARTTLS": _TLS_OPTIONAL,
-    "SMTP_REQUIRE_TLS": _TLS_OPTIONAL,
     "SMTP_SSL_CERT": _CERTIFICATE,
     "SMTP_SSL_KEY": _CERTIFICATE,
     "SMTP_TLS_CERT": _CERTIFICATE,
     "SMTP_TLS_KEY": _CERTIFICATE,
-    "SMTP_TLS_REQUIRED": _TLS_OPTIONAL,
     "TENANT_ID": "a second instance has a DATA_DIR of its own",
     "UI_AUTH": _NO_LOGIN,
     "UI_AUTH_FILE": _NO_LOGIN,

@@ -44,6 +44,11 @@ _FLAGS = {
     "MP_ENABLE_CHAOS": ("CHAOS", "true"),
     "MP_TAGS_TITLE_CASE": ("MAILBOX_TAGS_TITLES", "true"),
 }
+_TLS = {
+    "MP_SMTP_REQUIRE_TLS": "implicit",
+    "MP_SMTP_REQUIRE_STARTTLS": "starttls",
+    "MP_SMTP_TLS_REQUIRED": "starttls",
+}
 _LOGINS = {"MP_SMTP_AUTH": "CATCH_PASSWORDS", "MP_POP3_AUTH": "MAILBOX_PASSWORDS"}
 _DATABASES = ("MP_DATABASE", "MP_DATA_FILE")
 
@@ -135,6 +140,9 @@ def _texts(translation: _Translation) -> None:
 def _flags(translation: _Translation) -> None:
     if triggers := translation.take("MP_CHAOS_TRIGGERS"):
         translation.put("CHAOS", triggers)
+    for name, value in _TLS.items():
+        if is_on(translation.take(name)):
+            translation.put("CATCH_TLS", value)
     for name, (own_name, value) in _FLAGS.items():
         if is_on(translation.take(name)):
             translation.put(own_name, value)

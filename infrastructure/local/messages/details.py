@@ -7,6 +7,7 @@ service's tables. So the sink leaves both alone; what is worked out here is stor
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from email.utils import getaddresses, parseaddr
 from typing import Any, NamedTuple
 
 from chalicelib.core import ids
+from chalicelib.mail_format.encoded_words import readable
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
@@ -22,13 +24,16 @@ from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
 from infrastructure.local.sink.mail_client import one_click_url
 from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Details
+from infrastructure.local.sink.mailbox_rows import Condition, Details
 
 BATCH = 100
 _SNIPPET = 200
 _SEARCHED_CHARACTERS = 20_000
 _ADDRESS_FIELDS = ("From", "To", "Cc", "Bcc", "Reply-To")
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
+# What most fields are; others take ten times as long
+_ONE_ADDRESS = re.compile(r"(?:([\w .=?+-]*?) *<)?([\w.+=-]+@[\w.-]+)(?(1)>)")
+_SHORT = 200
 # More than a header field of any sender has
 _MOST_ADDRESS_CHARACTERS = 100_000
 
@@ -62,21 +67,32 @@ class Detailer:
     """Adds details to the index of a mailbox. Any thread may call it."""
 
     def __init__(self, mailbox: SinkMailbox, contexts: Contexts = contexts_of) -> None:
-        self._mailbox = mailbox
+        self.mailbox = mailbox
         self._contexts = contexts
         self._lock = threading.Lock()
 
     def details(self, message_ids: Sequence[str]) -> dict[str, Details]:
-        """Return the details of messages by id; those of deleted messages are left out."""
-        known_details = self._mailbox.index.details(message_ids)
+        """Return the details of messages by id; those of deleted messages are left out.
+
+        What another thread works out meanwhile may be worked out twice, which harms nothing: so
+        nobody who looks at a message waits for work on others.
+        """
+        known_details = self.mailbox.index.details(message_ids)
         missing_ids = [each for each in message_ids if each not in known_details]
-        with self._lock:
-            fresh = [
-                details
-                for start in range(0, len(missing_ids), BATCH)
-                for details in self._work_out(missing_ids[start : start + BATCH])
-            ]
+        fresh = [
+            details
+            for start in range(0, len(missing_ids), BATCH)
+            for details in self._work_out(missing_ids[start : start + BATCH])
+        ]
         return known_details | {each.id: each for each in fresh}
+
+    def complete_for(
+        self, conditions: Sequence[Condition], before: int | None, seconds: float
+    ) -> int | None:
+        """Add what a search needs and is missing, as ``complete`` does."""
+        if any(each.needs_details for each in conditions):
+            return self.complete(before, seconds)
+        return None
 
     def complete(self, before: int | None, seconds: float) -> int | None:
         """Add what is missing, the newest messages first, for about some seconds.
@@ -86,20 +102,29 @@ class Detailer:
         """
         deadline = time.monotonic() + seconds
         bound = before
-        with self._lock:
-            while missing := self._mailbox.index.undetailed(bound, BATCH):
-                self._work_out([message_id for _, message_id in missing])
-                bound = missing[-1][0]
-                if len(missing) < BATCH:
-                    break
-                if time.monotonic() >= deadline:
-                    return bound
+        while missing := self._add_missing(bound, BATCH):
+            bound = missing[-1][0]
+            if len(missing) < BATCH:
+                break
+            if time.monotonic() >= deadline:
+                return bound
         return None
+
+    def add_some(self, most: int) -> bool:
+        """Add the details of the newest messages that lack them; False if none does."""
+        return bool(self._add_missing(None, most))
+
+    def _add_missing(self, before: int | None, most: int) -> list[tuple[int, str]]:
+        # One thread at a time, so that searches which wait for the same details share the work
+        with self._lock:
+            missing = self.mailbox.index.undetailed(before, most)
+            self._work_out([message_id for _, message_id in missing])
+            return missing
 
     def _work_out(self, message_ids: Sequence[str]) -> list[Details]:
         messages: dict[str, StoredMessage] = {}
         for message_id in message_ids:
-            source = self._mailbox.read(message_id)
+            source = self.mailbox.read(message_id)
             # Without its file a message is about to be deleted
             if source is not None:
                 messages[message_id] = StoredMessage(source)
@@ -109,7 +134,7 @@ class Detailer:
             details_of(message_id, message, references[message_id], contexts)
             for message_id, message in messages.items()
         ]
-        self._mailbox.index.add_details(details)
+        self.mailbox.index.add_details(details)
         return details
 
 
@@ -167,18 +192,28 @@ def addresses_of(message: StoredMessage) -> dict[str, list[tuple[str, str]]]:
 
     Recipients of the envelope that no field names are in Bcc.
     """
-    addresses: dict[str, list[tuple[str, str]]] = {}
-    for name in _ADDRESS_FIELDS:
-        value = message.header(name)
-        pairs = getaddresses([value[:_MOST_ADDRESS_CHARACTERS]]) if value else []
-        addresses[name] = [(title, address) for title, address in pairs if address]
-        if name == "From" and value and not addresses[name]:
-            addresses[name] = [(value, "")]
+    addresses: dict[str, list[tuple[str, str]]] = {name: [] for name in _ADDRESS_FIELDS}
+    for name, value in message.raw_headers:
+        title = name.title()
+        if title in addresses:
+            addresses[title] += addresses_in(value[:_MOST_ADDRESS_CHARACTERS])
+    if not addresses["From"] and (text := message.header("From")):
+        addresses["From"] = [(text, "")]
     in_fields = {each.lower() for name in _RECIPIENT_FIELDS for _, each in addresses[name]}
     addresses["Bcc"] += [
         ("", each) for each in message.trace.recipients if each.lower() not in in_fields
     ]
     return addresses
+
+
+def addresses_in(value: str) -> list[tuple[str, str]]:
+    """Return names, decoded, and addresses of the undecoded value of a header field."""
+    match = _ONE_ADDRESS.fullmatch(value) if len(value) < _SHORT else None
+    if match:
+        pairs = [(match[1] or "", match[2])]
+    else:
+        pairs = [pair for pair in getaddresses([value]) if pair[1]]
+    return [(readable(name) if "=?" in name else name, address) for name, address in pairs]
 
 
 def _as_json(pairs: Sequence[tuple[str, str]]) -> str:

@@ -22,6 +22,7 @@ from infrastructure.local.sink.trace import Trace, split
 TEXT, HTML, AMP, ATTACHMENT, INLINE = "text", "html", "amp", "attachment", "inline"
 
 _BODIES = {"text/plain": TEXT, "text/html": HTML, "text/x-amp-html": AMP}
+_NAMED = re.compile(rb"name|content-id", re.IGNORECASE)
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
@@ -67,20 +68,26 @@ class StoredMessage:
         return self.trace.recipients[0] if self.trace.recipients else ""
 
     @cached_property
-    def headers(self) -> list[tuple[str, str]]:
-        """Name and decoded value of each header field, in order; none if they are malformed."""
+    def raw_headers(self) -> list[tuple[str, str]]:
+        """Name and unfolded value of each header field, not decoded; none if malformed."""
         head_end, _ = split_head(self.content, 0, len(self.content))
         try:
             fields = [raw for _, raw in header_fields(self.content, 0, head_end)]
         except MessageError:
             return []
         pairs = (raw.decode("utf-8", "replace").partition(":") for raw in fields)
-        return [(name, readable(value.replace("\r\n", "").strip())) for name, _, value in pairs]
+        return [(name, value.replace("\r\n", "").strip()) for name, _, value in pairs]
+
+    @cached_property
+    def headers(self) -> list[tuple[str, str]]:
+        """Name and decoded value of each header field, in order; none if they are malformed."""
+        return [(name, readable(value)) for name, value in self.raw_headers]
 
     def header(self, name: str) -> str:
         """The decoded value of the first field of a name, empty when absent."""
-        values = (value for each, value in self.headers if each.lower() == name.lower())
-        return next(values, "")
+        lower = name.lower()
+        values = (value for each, value in self.raw_headers if each.lower() == lower)
+        return readable(next(values, ""))
 
     @cached_property
     def parts(self) -> list[MessagePart]:
@@ -122,9 +129,12 @@ class StoredMessage:
         return text.replace("\r\n", "\n")
 
     def _part(self, number: int, node: mime_tree.MimePart, roles: set[str]) -> MessagePart:
-        head: Message = message_from_bytes(self.content[node.start : node.body_start])
-        filename = _filename(head)
-        content_id = str(head.get("Content-ID", "")).strip().strip("<>")
+        head = self.content[node.start : node.body_start]
+        filename = content_id = ""
+        if _NAMED.search(head):  # parsing takes long
+            fields: Message = message_from_bytes(head)
+            filename = _filename(fields)
+            content_id = str(fields.get("Content-ID", "")).strip().strip("<>")
         role = _BODIES.get(node.content_type, "")
         if not role or role in roles or node.disposition == "attachment" or filename:
             is_inline = node.disposition != "attachment" and content_id

@@ -12,8 +12,10 @@ def header_block(message: bytes) -> bytes:
     """The bytes before the first empty line: the whole message when there is none."""
     if message.startswith((b"\r\n", b"\n")):
         return b""
-    head, crlf, _ = message.partition(b"\r\n\r\n")
-    return head if crlf else message.partition(b"\n\n")[0]
+    end = message.find(b"\r\n\r\n")
+    if end < 0:
+        end = message.find(b"\n\n")
+    return message if end < 0 else message[:end]
 
 
 def field(headers: bytes, name: str) -> str:

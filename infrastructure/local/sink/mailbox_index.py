@@ -44,15 +44,20 @@ class MailboxIndex:
         self._blocks = TextBlocks(self._database, self._lock)
         self._search = MailboxSearch(self._database, self._lock, self._blocks)
 
-    def insert(self, row: Row) -> None:
-        """Add a row. Repeating one is harmless: another process may have just found its file."""
+    def insert(self, rows: Sequence[Row]) -> None:
+        """Add rows, all or none.
+
+        Repeating one is harmless: another process may have just found its file.
+        """
         with self._lock:
-            if row.given_tags == "[]":
-                self._database.execute(INSERT, row[:-1])
-            else:
-                with transaction(self._database):
-                    self._database.execute(INSERT, row[:-1])
-                    self._add_tags(row.id, row.given_tags, by_service=False)
+            if len(rows) == 1 and rows[0].given_tags == "[]":
+                self._database.execute(INSERT, rows[0][:-1])
+                return
+            with transaction(self._database):
+                self._database.executemany(INSERT, (row[:-1] for row in rows))
+                for row in rows:
+                    if row.given_tags != "[]":
+                        self._add_tags(row.id, row.given_tags, by_service=False)
 
     def search(
         self,
@@ -280,7 +285,8 @@ class MailboxIndex:
         fields = (details.attachments, details.inlines, details.subaccount_id, by_service)
         found_by = (details.header_id.casefold(), *map(address_line, addresses))
         self._database.execute(INSERT_FIELDS, (uid, *fields, *found_by))
-        text = "\n".join((*lines, *filter(None, found_by), details.body))
+        # Digits of a Message-ID are no words of a message
+        text = "\n".join((*lines, *filter(None, found_by[1:]), details.body))
         self._database.execute(
             "INSERT OR REPLACE INTO extra.search_texts VALUES (?, ?)", (uid, text)
         )

@@ -101,9 +101,11 @@ class TextBlocks:
                 texts = rows.fetchall()
             for offset, text in texts:
                 offsets.append(offset)
-                words.add(set(_WORD.findall(text)), offset)
                 pieces = set(text.split())
-                others.add([each for each in pieces if not _WORD.fullmatch(each)], offset)
+                simple = {piece for piece in pieces if piece.isalnum()}
+                pieces -= simple
+                others.add(pieces, offset)
+                words.add(simple.union(_WORD.findall(" ".join(pieces))), offset)
             yield
         for kind, vocabulary in zip(_KINDS, (words, others), strict=True):
             # Last, because it makes the rows before it valid

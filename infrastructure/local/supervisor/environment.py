@@ -13,7 +13,8 @@ IMAP_PORT        1143     port at which IMAP reads the mailbox; 0 for none
 API_KEY                   the primary account's key; the first start makes one and keeps it
 DATA_DIR         .local/  directory of all state; delete it for a fresh start
 API_HOST         loopback address that the API binds
-LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate
+LOCAL_NAMES               further names of this machine, in ``Host`` and in the certificate; ``*``
+                          for all without a dot, in ``Host`` only
 LOCAL_PEERS               networks besides loopback that may use ``/local``; ``any`` for all
 DELIVER          false    whether mail may leave this machine; else it goes to the mailbox, and the
                           settings of a smarthost are not used
@@ -44,6 +45,8 @@ from urllib.parse import urlsplit
 from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
@@ -72,6 +75,7 @@ from infrastructure.local.this_machine import LocalAccess, is_this_machine
 #: The port of mail that comes in, beside the default of SMTP_PORT
 USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
+_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS")
 _PIDS_FILE = "processes.json"
 _LOG_OUTPUTS = ("files", "stdout")
 _DURABILITIES = ("second", "answer")
@@ -140,6 +144,7 @@ class LocalConfig:
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
+            **_absolute_paths(self.environ),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
@@ -184,6 +189,11 @@ class LocalConfig:
         return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
 
 
+def _absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths that the user named for processes that run in another directory."""
+    return {name: os.path.abspath(environ[name]) for name in _PATHS if environ.get(name)}
+
+
 def prepare(environ: Mapping[str, str]) -> LocalConfig:
     """Read ``environ``, make the data directory and take it; raises :class:`ConfigError`."""
     api_port = public_port(environ, "API_PORT", 8080)
@@ -205,10 +215,14 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     try:
         current = _load_settings(environ, smtp_port)
         access = LocalAccess.read(environ)
+        choices = CatchChoices.read(environ)
         release = releasing.release_choices(environ)
         _check_mailpit_choices(environ)
+        check_passwords(environ)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if current.deliver and choices.way == SEND:
+        raise ConfigError("CATCH=send would let mail of anyone out: not with DELIVER=true")
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")

@@ -33,6 +33,15 @@ def answers_http(
         connection.close()
 
 
+def listens(port: int) -> bool:
+    """Tell whether ``port`` takes connections."""
+    try:
+        socket.create_connection((LOOPBACK, port), TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
 def greets_by_smtp(port: int, *, host: str = LOOPBACK) -> bool:
     """Tell whether ``port`` is greeted with 220."""
     try:

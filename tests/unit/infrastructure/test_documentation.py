@@ -11,6 +11,7 @@ import pytest
 from chalicelib.core.settings import Settings
 from infrastructure.deployment.functions import FunctionKind, functions
 from infrastructure.deployment.merge_template import merge_template
+from infrastructure.local.supervisor.ports import USUAL_MAILBOX_PORTS
 from infrastructure.machine.settings import MachineSettings
 
 ROOT = Path(__file__).parents[3]
@@ -20,14 +21,13 @@ MERGED = merge_template(functions())
 # What the command, the fixture and the local runtime read besides settings
 READERS = [
     *(ROOT / "postfinch").rglob("*.py"),
-    ROOT / "infrastructure" / "local" / "supervisor" / "environment.py",
-    ROOT / "infrastructure" / "local" / "this_machine.py",
+    *(ROOT / "infrastructure" / "local").rglob("*.py"),
 ]
 VARIABLES = {
     word
     for path in READERS
-    for word in re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', path.read_text(encoding="utf-8"))
-}
+    for word in re.findall(r'"([A-Z]+(?:_[A-Z0-9]+)+)"', path.read_text(encoding="utf-8"))
+} | set(USUAL_MAILBOX_PORTS.variables())
 
 # Words in capitals that are not settings: names of AWS, make, log levels, HTTP, other programs'
 # variables, arguments of commands and images
@@ -36,16 +36,25 @@ FOREIGN = {
     "API_KEY",
     "ARCHITECTURE",
     "BASE",
+    "CATCH",
+    "CHAOS",
     "DATA_DIR",
     "DOCKER_HOST",
     "API",
     "SUBACCOUNT",
     "COPIES",
+    "EMAIL_HOST",
+    "EMAIL_PORT",
     "FILE",
     "FOLDER",
     "IMAGE",
     "INFO",
     "LOGIN",
+    "MAILER_DSN",
+    "MAIL_ENCRYPTION",
+    "MAIL_HOST",
+    "MAIL_MAILER",
+    "MAIL_PORT",
     "NAME",
     "NODE_EXTRA_CA_CERTS",
     "NUL",

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from infrastructure.local.supervisor.environment import USUAL_INBOUND_PORT
+from infrastructure.local.supervisor.ports import USUAL_MAILBOX_PORTS
 from infrastructure.machine import container
 
 ROOT = Path(__file__).parents[3]
@@ -44,6 +45,7 @@ def test_the_exposed_ports_are_those_that_the_service_binds() -> None:
     (exposed,) = re.findall(r"^EXPOSE (.*)$", INSTRUCTIONS, re.MULTILINE)
     ports = {VARIABLES[f"{name}_PORT"] for name in ("API", "API_TLS", "SMTP", "SMTP_TLS")}
     ports.add(str(USUAL_INBOUND_PORT))
+    ports |= set(map(str, USUAL_MAILBOX_PORTS.variables().values()))
     assert set(exposed.split()) == ports | set(container.PORTS.values())
     assert all(f"| {port} |" in PAGE for port in ports)
 

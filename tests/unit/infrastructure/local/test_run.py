@@ -17,6 +17,7 @@ from infrastructure.local.cloud.server import LOCK_PATIENCE
 from infrastructure.local.run import Runtime, announcement
 from infrastructure.local.supervisor.child import PATIENCE
 from infrastructure.local.supervisor.environment import LocalConfig, prepare
+from infrastructure.local.supervisor.ports import MailboxPorts
 from tests.free_ports import free_port
 from tests.unit.infrastructure.clouds import ROOT
 
@@ -41,6 +42,16 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         f"http://localhost:{config.api_port}/console/#local=the-key",
     ):
         assert part in text
+
+
+def test_the_announcement_says_where_mail_readers_find_the_mailbox(config: LocalConfig) -> None:
+    ports = MailboxPorts(catch=0, mailpit=0, pop3=0, imap=1143)
+    text = announcement(replace(config, mailbox_ports=ports))
+    assert "  IMAP      localhost:1143 (the mailbox; any login)\n  Mailbox   " in text
+    assert "POP3" not in text
+    environ = {**config.environ, "MAILBOX_PASSWORDS": "names"}
+    text = announcement(replace(config, mailbox_ports=replace(ports, pop3=1110), environ=environ))
+    assert "  POP3      localhost:1110 (the mailbox; logins of MAILBOX_PASSWORDS)\n" in text
 
 
 def test_the_announcement_says_by_what_mail_leaves(config: LocalConfig) -> None:

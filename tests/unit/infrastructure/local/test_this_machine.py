@@ -38,6 +38,15 @@ def test_addresses_are_names_where_other_peers_are_admitted() -> None:
     assert all(names.admits_host(host) for host in hosts)
 
 
+def test_a_star_admits_names_without_a_dot_which_no_page_of_the_internet_has() -> None:
+    access = LocalAccess.read({"LOCAL_NAMES": "postfinch, *"})
+    assert access.names == ("postfinch",)
+    assert all(access.admits_host(host) for host in (b"mailpit:8025", b"Mail", b"postfinch"))
+    others = (b"evil.example", b"mail.evil.example:8025", b"mail.", b"", b"mail@evil", b"a\xc3")
+    assert not any(access.admits_host(host) for host in others)
+    assert not LocalAccess.read({"LOCAL_PEERS": "any"}).admits_host(b"mailpit")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -107,6 +107,16 @@ def test_a_setting_of_the_wrong_type_is_refused(environ: dict[str, str]) -> None
         prepare({**environ, "RETRY_BASE": "soon"})
 
 
+def test_a_file_of_passwords_that_is_missing_is_refused(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "passwords"
+    with pytest.raises(ConfigError, match=f"MAILBOX_PASSWORDS: {path}"):
+        prepare({**environ, "MAILBOX_PASSWORDS": str(path)})
+    path.write_text("ann:secret\n")
+    os.close(prepare({**environ, "MAILBOX_PASSWORDS": str(path)}).lock)
+
+
 def test_a_key_with_a_space_or_a_line_end_is_refused(environ: dict[str, str]) -> None:
     for key in ("two words", "a\nb", "clé"):
         with pytest.raises(ConfigError, match="API_KEY"):

@@ -1,0 +1,77 @@
+"""Hold what all sessions of mail readers share: the mailbox, its numbers, logins and flags."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from ssl import SSLContext
+from typing import ParamSpec, TypeVar
+
+from infrastructure.local import certificates
+from infrastructure.local.mail_readers.choices import ReaderChoices
+from infrastructure.local.mail_readers.flags import FlagMarks
+from infrastructure.local.mail_readers.logins import Logins
+from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.sink.mailbox_numbers import MailboxNumbers
+from infrastructure.local.sink.trace import shown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass
+class ReadingDesk:
+    """What a session works with. Calls of the mailbox wait for the disk: `run` has threads."""
+
+    mailbox: SinkMailbox
+    numbers: MailboxNumbers
+    logins: Logins
+    marks: FlagMarks
+    data_dir: Path
+    pool: ThreadPoolExecutor
+
+    @classmethod
+    def open(
+        cls,
+        mailbox: SinkMailbox,
+        data_dir: Path,
+        choices: ReaderChoices,
+        pool: ThreadPoolExecutor,
+    ) -> ReadingDesk:
+        """Open the mailbox of a data directory for mail readers."""
+        passwords = None
+        if choices.passwords_path:
+            from infrastructure.local.passwords import Passwords
+
+            passwords = Passwords.read(choices.passwords_path)
+        return cls(
+            mailbox,
+            MailboxNumbers(data_dir / "mail"),
+            Logins(mailbox, choices, passwords),
+            FlagMarks(),
+            data_dir,
+            pool,
+        )
+
+    @cached_property
+    def tls(self) -> SSLContext:
+        """The context of the local certificate."""
+        return certificates.server_context(self.data_dir)
+
+    async def run(self, call: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Return what a blocking call returns."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, partial(call, *arguments, **options))
+
+    def content(self, message_id: str) -> bytes | None:
+        """The message as mail readers get it, None if it is gone."""
+        source = self.mailbox.read(message_id)
+        return None if source is None else shown(source)
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        self.numbers.close()
