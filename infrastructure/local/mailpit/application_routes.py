@@ -94,7 +94,7 @@ class ApplicationRoutes:
                     "AllowedRecipients": ", ".join(entries),
                     "BlockedRecipients": "",
                     "OverrideFrom": "",
-                    "PreserveMessageIDs": True,
+                    "PreserveMessageIDs": False,
                     "RecipientAllowlist": ", ".join(entries),
                 },
                 "SpamAssassin": bool(self._spam_check),

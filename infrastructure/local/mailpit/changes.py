@@ -74,21 +74,23 @@ class Changes:
         name = clean_tag(text)
         if not name:
             raise TagProblem(f"invalid tag name: {name}")
-        tags = self._mailbox.index.tags()
-        if tag not in tags:
+        present = self._present()
+        if tag.casefold() not in present:
             raise TagProblem(f"tag not found: {tag}")
         if name == tag:
             return
-        others = {each.casefold() for each in tags if each != tag}
-        if name.casefold() in others:
+        if name.casefold() in present - {tag.casefold()}:
             raise TagProblem(f"tag already exists: {name}")
         self._replace_tag(tag, [name])
 
     def delete_tag(self, tag: str) -> None:
         """Take a tag from all messages; raises TagProblem."""
-        if tag not in self._mailbox.index.tags():
+        if tag.casefold() not in self._present():
             raise TagProblem(f"tag not found: {tag}")
         self._replace_tag(tag, [])
+
+    def _present(self) -> set[str]:
+        return {each.casefold() for each in self._mailbox.index.tag_names()}
 
     def _replace_tag(self, tag: str, names: list[str]) -> None:
         folded = tag.casefold()

@@ -148,7 +148,7 @@ class ListRoutes:
         }
 
     def _tags(self) -> list[str]:
-        return list(self._messages.mailbox.index.tags())
+        return self._messages.mailbox.index.tag_names()
 
 
 def _start(query: Mapping[str, str]) -> int:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from infrastructure.local.gateway import hostile_content
 from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.embedding import embedded
-from infrastructure.local.mailpit.messages import Messages, WholeMessage
+from infrastructure.local.mailpit.messages import MessageEntry, Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
     API,
@@ -45,25 +45,25 @@ class MessageRoutes:
 
     def show(self, request: MailpitRequest) -> MailpitReply:
         """Show a message, which is read thereby."""
-        whole = self._messages.of_path(request)
-        view = message_of(*whole)
-        self._changes.set_read([whole.row.id], True)
+        entry = self._messages.of_path(request)
+        view = message_of(*entry)
+        self._changes.set_read([entry.row.id], True)
         return json_reply(view)
 
     def show_headers(self, request: MailpitRequest) -> MailpitReply:
         """Show the fields of the header."""
-        whole = self._messages.of_path(request)
-        return json_reply(headers_of(whole.message, whole.details))
+        entry = self._messages.of_path(request)
+        return json_reply(headers_of(entry.message, entry.details))
 
     def show_raw(self, request: MailpitRequest) -> MailpitReply:
         """Return the source of a message."""
-        whole = self._messages.of_path(request)
+        entry = self._messages.of_path(request)
         headers = (
-            {"content-disposition": f'attachment; filename="{whole.row.id}.eml"'}
+            {"content-disposition": f'attachment; filename="{entry.row.id}.eml"'}
             if request.query.get("dl") == "1"
             else {}
         )
-        return MailpitReply(raw_of(whole.message, whole.details), TEXT_PLAIN, headers=headers)
+        return MailpitReply(raw_of(entry.message, entry.details), TEXT_PLAIN, headers=headers)
 
     def show_part(self, request: MailpitRequest) -> MailpitReply:
         """Return the content of an attachment or inline part."""
@@ -80,23 +80,23 @@ class MessageRoutes:
 
     def show_html(self, request: MailpitRequest) -> MailpitReply:
         """Return the HTML of a message as a page; the message is read thereby."""
-        whole = self._whole(request)
-        html = MimeParts(whole.message).html
-        self._changes.set_read([whole.row.id], True)
+        entry = self._entry(request)
+        html = MimeParts(entry.message).html
+        self._changes.set_read([entry.row.id], True)
         if not html:
             raise NotFound("This message does not contain a HTML part")
         if request.query.get("embed") == "1":
             html = embedded(html)
-        page = hostile_content.page_alone(whole.message, html)
+        page = hostile_content.page_alone(entry.message, html)
         return MailpitReply(page.body, page.content_type, headers=page.headers)
 
     def show_text(self, request: MailpitRequest) -> MailpitReply:
         """Return the text of a message; the message is read thereby."""
-        whole = self._whole(request)
-        self._changes.set_read([whole.row.id], True)
-        return MailpitReply(MimeParts(whole.message).text.encode("utf-8", "replace"), TEXT_PLAIN)
+        entry = self._entry(request)
+        self._changes.set_read([entry.row.id], True)
+        return MailpitReply(MimeParts(entry.message).text.encode("utf-8", "replace"), TEXT_PLAIN)
 
-    def _whole(self, request: MailpitRequest) -> WholeMessage:
+    def _entry(self, request: MailpitRequest) -> MessageEntry:
         try:
             return self._messages.of_path(request)
         except NotFound:

@@ -20,7 +20,7 @@ LATEST = "latest"
 _SEARCH_SECONDS = 10.0
 
 
-class WholeMessage(NamedTuple):
+class MessageEntry(NamedTuple):
     """A message with what the index knows of it."""
 
     row: Row
@@ -41,9 +41,9 @@ class Messages:
         self._detailer = detailer
         self._catch_up = catch_up
 
-    def of_path(self, request: MailpitRequest) -> WholeMessage:
+    def of_path(self, request: MailpitRequest) -> MessageEntry:
         """Return the message of the parameter ``id``; raises NotFound."""
-        return self.whole(self.id_of(request, request.parameters["id"]))
+        return self.entry(self.id_of(request, request.parameters["id"]))
 
     def id_of(self, request: MailpitRequest, message_id: str) -> str:
         """Return an id, that of the latest message for ``latest``; raises MailpitError."""
@@ -56,7 +56,7 @@ class Messages:
             raise NotFound("Message not found")
         return rows[0].id
 
-    def whole(self, message_id: str) -> WholeMessage:
+    def entry(self, message_id: str) -> MessageEntry:
         """Return a message; raises NotFound."""
         self._catch_up()
         row = self.mailbox.index.row(message_id)
@@ -64,7 +64,7 @@ class Messages:
         details = self._detailer.details([message_id]).get(message_id) if row else None
         if row is None or source is None or details is None:
             raise NotFound
-        return WholeMessage(row, details, StoredMessage(source))
+        return MessageEntry(row, details, StoredMessage(source))
 
     def conditions(self, query: str, parameters: Mapping[str, str]) -> list[Condition]:
         """Return the conditions of a search; raises MailpitError."""

@@ -118,7 +118,10 @@ class LinkChecker:
 
     def _request(self, url: str, until: float) -> tuple[int, str]:
         """Return status and redirect of a URL; raises ProbeFailed."""
-        end = min(until, time.monotonic() + SECONDS_OF_ONE)
+        now = time.monotonic()
+        if now >= until:  # not even a name is looked up any more
+            raise ProbeFailed("not requested: the time for all links was over")
+        end = min(until, now + SECONDS_OF_ONE)
         code, location = self._probe("HEAD", url, end)
         if code in _HEAD_UNKNOWN:
             code, location = self._probe("GET", url, end)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import threading
+import warnings
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def _small(content: bytes) -> Image | None:
     """Return the image: cut to the size if it is larger, in the middle, or else as it is."""
     from PIL import Image, ImageOps
 
+    # What it warns of is checked here
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
     with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
         if image.width * image.height > MOST_PIXELS:
             return None

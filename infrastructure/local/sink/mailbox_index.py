@@ -130,6 +130,18 @@ class MailboxIndex:
             for is_subaccount, name, messages, unread in rows
         ]
 
+    def tag_names(self) -> list[str]:
+        """The tags that messages have, in their order; it takes as long as there are tags."""
+        query = (
+            "WITH RECURSIVE names (folded) AS (SELECT min(folded) FROM message_tags UNION ALL"
+            " SELECT (SELECT min(folded) FROM message_tags WHERE folded > names.folded) FROM names"
+            " WHERE folded IS NOT NULL) SELECT (SELECT tag FROM message_tags"
+            " WHERE message_tags.folded = names.folded LIMIT 1) FROM names"
+            " WHERE folded IS NOT NULL"
+        )
+        with self._lock:
+            return [row[0] for row in self._database.execute(query)]
+
     def tags(self) -> dict[str, int]:
         """The number of messages of each tag, in the order of the tags."""
         query = (

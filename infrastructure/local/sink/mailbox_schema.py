@@ -51,6 +51,7 @@ CREATE TABLE message_tags (
     uid INTEGER, folded TEXT, by_service INTEGER, tag TEXT NOT NULL,
     PRIMARY KEY (uid, folded, by_service)
 ) WITHOUT ROWID;
+CREATE INDEX tags_by_name ON message_tags (folded, tag);
 CREATE TABLE inboxes (
     is_subaccount INTEGER, name, messages INTEGER NOT NULL, unread INTEGER NOT NULL,
     PRIMARY KEY (is_subaccount, name)

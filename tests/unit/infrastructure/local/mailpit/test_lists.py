@@ -103,7 +103,7 @@ def unread(client: MailpitClient) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("body", "left"),
+    ("body", "rest"),
     [
         ({"Read": True}, []),
         ({"read": True, "ids": []}, []),
@@ -112,13 +112,13 @@ def unread(client: MailpitClient) -> list[str]:
         ({"Read": None}, ["two", "one"]),
     ],
 )
-def test_messages_are_flagged(client: MailpitClient, body: Any, left: list[str]) -> None:
+def test_messages_are_flagged(client: MailpitClient, body: Any, rest: list[str]) -> None:
     client.add("one")
     client.add("two")
     response = client.ask("PUT", MESSAGES, body)
     assert (response.status, response.body) == (200, b"ok")
     assert response.headers["content-type"] == "text/plain"
-    assert unread(client) == left
+    assert unread(client) == rest
 
 
 def test_messages_are_flagged_by_their_ids(client: MailpitClient) -> None:

@@ -79,10 +79,12 @@ def test_reading_a_message_marks_it_as_read(client: MailpitClient) -> None:
         message_id = client.add()
         client.ask("GET", f"/api/v1/message/{path.format(message_id)}")
         row = client.mailbox.index.row(message_id)
-        assert row and bool(row.unread) == (path != "{}"), path
+        assert row
+        assert bool(row.unread) == (path != "{}"), path
     message_id = client.add()
     client.ask("GET", f"/view/{message_id}.txt")
-    assert (row := client.mailbox.index.row(message_id)) and not row.unread
+    assert (row := client.mailbox.index.row(message_id))
+    assert not row.unread
 
 
 def test_latest_is_the_last_message_that_a_search_finds(client: MailpitClient) -> None:
@@ -125,7 +127,8 @@ def test_the_page_of_a_message_runs_no_script_and_has_its_pictures(client: Mailp
     response = client.ask("GET", "/view/latest.html")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     policy = response.headers["content-security-policy"]
-    assert policy.startswith("sandbox") and "script" not in policy
+    assert policy.startswith("sandbox")
+    assert "script" not in policy
     assert b"data:image/png;base64," in response.body
     assert client.ask("GET", "/view/latest.txt").body == b"Plain text\r\n"
     client.add()

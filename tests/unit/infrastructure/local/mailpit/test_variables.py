@@ -160,7 +160,8 @@ def test_forwarding_of_everything_goes_to_its_addresses(tmp_path: Path) -> None:
     environ, lines = translated({"MP_SMTP_FORWARD_CONFIG": str(path)})
     assert lines == []
     choices = ReleaseChoices.read(environ)
-    assert choices.host and (choices.host.scheme, choices.host.port) == ("smtps", 465)
+    assert choices.host
+    assert (choices.host.scheme, choices.host.port) == ("smtps", 465)
     assert choices.forward_to == ("a@b.test", "c@d.test")
 
 

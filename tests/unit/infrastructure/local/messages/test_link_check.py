@@ -222,3 +222,21 @@ def test_a_redirect_to_a_link_of_the_service_is_not_followed_either() -> None:
     (link,) = LinkChecker(probe=probe).check(message(text="https://short.test/"), follow=True)
     assert link.status_code == 200
     assert urls == ["https://short.test/", "https://example.com/shop?a=1"]
+
+
+def test_there_is_one_time_for_all_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_check, "SECONDS", 0.2)
+    urls: list[str] = []
+
+    def probe(method: str, url: str, until: float) -> tuple[int, str]:
+        urls.append(url)
+        threading.Event().wait(max(until - time.monotonic(), 0))
+        return 200, ""
+
+    html = "".join(f'<a href="https://a.test/{number}">x</a>' for number in range(50))
+    links = LinkChecker(probe=probe).check(message(html))
+    assert len(links) == 50
+    assert links[-1] == LinkStatus(
+        "https://a.test/49", 0, "not requested: the time for all links was over"
+    )
+    assert len(urls) < 50
