@@ -25,7 +25,7 @@ export function inboxFilter(key, q) {
 export function inboxName(key) {
   const subaccount = /^subaccount:(\d+)$/.exec(key);
   if (subaccount) return subaccountName(Number(subaccount[1]));
-  return key === UNNAMED ? "Other mail" : key;
+  return key === UNNAMED ? "Main inbox" : key;
 }
 
 /** The text of a choice, such as "shop: 12 messages, 3 unread". */

@@ -91,8 +91,24 @@ def test_a_message_is_released_to_those_that_are_allowed(
     console.close()
 
 
+_ADMITTED = """async ([entries, addresses]) => {
+  const { admits } = await import(new URL("core/releasing.js", document.baseURI));
+  return addresses.filter((each) => admits(entries, each));
+}"""
+
+
 def test_there_is_no_bar_where_no_mail_leaves(console: Console) -> None:
     console.open("mailbox")
     expect(console.page.get_by_role("heading", name="Mailbox", level=1)).to_be_visible()
     expect(console.page.locator(".outgoing")).to_have_count(0)
+    # The list of who may get mail is read as the service reads it
+    addresses = ["ann@a.example", "ANN@A.EXAMPLE", "ann@aXexample", "x@xn--bcher-kva.example"]
+    for entries, admitted in (
+        (["*@a.example"], addresses[:2]),
+        (["ann@a.example", "*@bücher.example"], [*addresses[:2], addresses[3]]),
+        (["/^ann@a.+e$/"], [addresses[0], addresses[2]]),
+        (["/(?P<n>a)/"], []),
+        (["*"], addresses),
+    ):
+        assert console.page.evaluate(_ADMITTED, [entries, addresses]) == admitted
     expect(console.page.get_by_role("button", name="Release", exact=True)).to_have_count(0)

@@ -11,13 +11,11 @@ from infrastructure.local.messages.features import features_of
 from infrastructure.local.messages.html_check import UsedFeature, html_check, score_of
 from infrastructure.local.messages.links import is_pixel
 
-Shown = dict[str, Any]
-
 # As the service writes its pixels
 _IMAGE = re.compile(r'<img src="([^"<>]{0,2000})"[^<>]{0,200}>')
 
 
-def html_check_view(html: str) -> Shown:
+def html_check_view(html: str) -> dict[str, Any]:
     """Return the check of a document as ``/local`` shows it.
 
     ``warnings`` weigh in the score. ``others`` do not, because Mailpit does not test them. Each has
@@ -34,7 +32,7 @@ def html_check_view(html: str) -> Shown:
         if slug not in slugs and (support := feature_support(slug)) is not None
     ]
 
-    def shown(uses: list[UsedFeature]) -> list[Shown]:
+    def shown(uses: list[UsedFeature]) -> list[dict[str, Any]]:
         return [
             {**_shown(each), "example": example.example if example else ""}
             for each in uses
@@ -52,5 +50,5 @@ def html_check_view(html: str) -> Shown:
     }
 
 
-def _shown(use: UsedFeature) -> Shown:
+def _shown(use: UsedFeature) -> dict[str, Any]:
     return {**asdict(use.feature), "found": use.uses, **asdict(use.score)}

@@ -16,7 +16,6 @@ from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.messages import link_check, spam_check, web_probe
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from postfinch.http_api import Api, ApiError
@@ -48,7 +47,7 @@ class Post:
     def __init__(self, root: Path, spam_check: str = "") -> None:
         self.mailbox = SinkMailbox(root)
         endpoint = MailboxEndpoint(self.mailbox, Detailer(self.mailbox, lambda _: {}))
-        checks = ChecksEndpoint(self.mailbox, ReleaseChoices(), spam_check)
+        checks = ChecksEndpoint(self.mailbox, {}, spam_check)
         self.api = LocalApiInProcess(LocalClient([*endpoint.routes(), *checks.routes()]))
 
     def add(self, trace: Trace, html: str = HTML) -> None:
