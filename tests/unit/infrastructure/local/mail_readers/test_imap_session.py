@@ -19,7 +19,11 @@ from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from tests.unit.infrastructure.local.mail_readers.conftest import Post, ServePost
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
-from tests.unit.infrastructure.local.mail_readers.test_pop3_session import TRACE, talk
+from tests.unit.infrastructure.local.mail_readers.test_pop3_session import (
+    TRACE,
+    talk,
+    talk_under_tls,
+)
 
 
 @contextmanager
@@ -378,8 +382,9 @@ def test_a_client_may_go_on_under_tls(post: Post) -> None:
 
 
 def test_what_comes_in_the_clear_after_starttls_is_dropped(post: Post) -> None:
-    answer = talk(post.imap, b"a STARTTLS\r\nb LOGIN x y\r\n")
-    assert answer.endswith(b"a OK begin TLS\r\n")
+    clear = b"a STARTTLS\r\nb LOGIN x y\r\n"
+    answer = talk_under_tls(post, post.imap, clear, b"c NOOP\r\n")
+    assert answer == b"c OK NOOP completed\r\n"
 
 
 def test_a_web_page_cannot_speak_imap(post: Post) -> None:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
+from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from tests.unit.infrastructure.local.mail_readers.conftest import Post, ServePost
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
@@ -239,9 +240,21 @@ def test_commands_may_come_at_once(post: Post) -> None:
     assert answer.endswith(b"goodbye\r\n")
 
 
+def talk_under_tls(post: Post, port: int, clear: bytes, secret: bytes) -> bytes:
+    """Send octets in the clear, the first line of which begins TLS; return the answer under TLS."""
+    context = ssl.create_default_context(cafile=post.authority)
+    with socket.create_connection(("localhost", port), timeout=10) as client:
+        client.recv(65536)
+        client.sendall(clear)
+        assert b"begin TLS" in client.recv(65536)
+        with context.wrap_socket(client, server_hostname="localhost") as secure:
+            secure.sendall(secret)
+            return secure.recv(65536)
+
+
 def test_what_comes_in_the_clear_after_stls_is_dropped(post: Post) -> None:
-    answer = talk(post.pop3, b"STLS\r\nUSER a\r\n")
-    assert answer.endswith(b"+OK begin TLS\r\n")
+    answer = talk_under_tls(post, post.pop3, b"STLS\r\nUSER a\r\n", b"PASS b\r\n")
+    assert answer == b"-ERR say USER first\r\n"
 
 
 def test_a_web_page_cannot_speak_pop3(post: Post) -> None:
@@ -259,3 +272,16 @@ def test_a_line_without_end_is_skipped(post: Post) -> None:
 def test_a_command_needs_a_login(post: Post) -> None:
     assert b"-ERR log in first" in talk(post.pop3, b"STAT\r\n")
     assert b"-ERR unknown command" in talk(post.pop3, b"XTND\r\n")
+
+
+def test_sizes_are_the_same_after_the_index_is_made_anew(post: Post, tmp_path: Path) -> None:
+    trace = Trace("me@a.test", ("a@b.test", "b@b.test"), inbox="shop", tags=("red",))
+    message_id = post.mailbox.store(trace, PLAIN)
+    row = post.mailbox.index.row(message_id)
+    post.mailbox.close()
+    (tmp_path / "mail" / "index.sqlite3").unlink()
+    rebuilt = SinkMailbox(tmp_path / "mail")
+    assert rebuilt.index.row(message_id) == row
+    assert row is not None
+    assert row.shown_size == len(Trace("me@a.test", ("a@b.test",)).before(b"") + PLAIN)
+    rebuilt.close()
