@@ -2,6 +2,7 @@
 // events follow in the timeline.
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../core/api.js";
+import { recipientsOf } from "../core/envelope.js";
 import { setQuery } from "../core/router.js";
 import { Button, TextField } from "../parts/controls.js";
 import { Dialog } from "../parts/dialog.js";
@@ -118,7 +119,7 @@ function Answer({ message, onClose }) {
   };
   return html`
     <${Dialog}
-      title="Reply as ${message.to}"
+      title="Reply as ${recipientsOf(message)[0]}"
       submit="Send"
       disabled=${!text.trim()}
       onClose=${onClose}

@@ -188,7 +188,7 @@ class TestAccount:
         recipients = [to] if isinstance(to, str) else list(to)
         if in_reply_to is not None:
             recipients = recipients or [received_mail.answer_address(in_reply_to)]
-            from_ = from_ or in_reply_to.to
+            from_ = from_ or in_reply_to.recipients[0]
             others = fields.pop("headers", None) or {}
             fields["headers"] = received_mail.answer_fields(in_reply_to) | others
         if message is None:
