@@ -36,7 +36,10 @@ def pinned() -> set[tuple[str, str, str]]:
     """Return the pinned packages: registry, name and version. One may be there in two versions."""
     requirements = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
     python = dict(re.findall(r"^([\w.-]+)==(\S+)$", requirements, re.M))
-    node = json.loads((HERE / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    node: dict[str, str] = {}
+    for folder in ("node", "node_imap"):
+        file = HERE / folder / "package.json"
+        node |= json.loads(file.read_text(encoding="utf-8"))["dependencies"]
     aliases = [text.removeprefix("npm:").split("@") for text in node.values() if "@" in text]
     plain = [(name, version) for name, version in node.items() if "@" not in version]
     return {("PyPI", *pin) for pin in python.items()} | {
@@ -69,12 +72,13 @@ def test_the_page_has_the_versions_of_debian(row: Row) -> None:
 def test_the_page_leads_to_every_program() -> None:
     programs = {
         *HERE.glob("*/send.*"),
-        *HERE.glob("node/*.mjs"),
+        *HERE.glob("node*/*.mjs"),
         HERE / "anymail" / "app.py",
         HERE / "mailpit_php" / "client.php",
         HERE / "php_http" / "client.php",
         HERE / "postfix" / "main.cf",
         HERE.parent / "container" / "mailpit_of_testcontainers.py",
+        HERE / "test_mail_readers.py",
         HERE / "test_mailpit_clients.py",
         HERE / "test_python_sparkpost.py",
     }
