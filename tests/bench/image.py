@@ -2,8 +2,8 @@
 
 The container is made before, so that the time is that of its processes: from ``podman start`` until
 the API and the relay answer at published ports, first on an empty volume and then again on it. The
-first message goes to the port that takes any mail, as soon as that takes connections, and is there
-when Mailpit's API finds it.
+first message goes to the port that takes any mail, as soon as that takes connections. It is caught
+with the reply 250, and shown when Mailpit's API finds it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ MOST_SECONDS_TO_A_MESSAGE = 2.5
 MOST_MEGABYTES = 200.0
 _NAME = "bench"
 _RUNS = 3
+#: Seconds until a message is caught, until it is shown, and until everything is ready
+_Times = tuple[float, ...]
 
 
 def main() -> None:
@@ -50,10 +52,11 @@ def main() -> None:
     for name, starts in zip(
         ("on an empty volume", "again on it"), zip(*times, strict=True), strict=True
     ):
-        first_message, ready = (max(figures) for figures in zip(*starts, strict=True))
+        caught_after, shown_after, ready = (max(each) for each in zip(*starts, strict=True))
         _print(f"the image is ready, {name}, after {ready:.1f} s", ready, MOST_SECONDS)
-        text = f"the first message is caught, {name}, after {first_message:.1f} s"
-        _print(text, first_message, MOST_SECONDS_TO_A_MESSAGE)
+        text = f"the first message is caught, {name}, after {caught_after:.1f} s"
+        _print(text, caught_after, MOST_SECONDS_TO_A_MESSAGE)
+        print(f"and Mailpit's API shows it after {shown_after:.1f} s")
     _print(f"the image adds {megabytes:.0f} MB to its base", megabytes, MOST_MEGABYTES)
 
 
@@ -71,8 +74,8 @@ class _Ports:
         return [f"--publish=127.0.0.1:{outer}:{port}" for port, outer in inner.items()]
 
 
-def _starts(engine: Engine, image: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the seconds to a message and to readiness, of a first start and of another one."""
+def _starts(engine: Engine, image: str) -> tuple[_Times, _Times]:
+    """Return the times of a first start and of another one."""
     ports = _Ports()
     options = (f"--name={_NAME}", f"--volume={_NAME}:/data", *ports.options())
     engine.run(image, {}, *options, network="bridge", verb="create")
@@ -83,7 +86,7 @@ def _starts(engine: Engine, image: str) -> tuple[tuple[float, float], tuple[floa
         engine.podman("volume", "rm", "--force", _NAME)
 
 
-def _start(engine: Engine, ports: _Ports) -> tuple[float, float]:
+def _start(engine: Engine, ports: _Ports) -> _Times:
     began = time.monotonic()
     engine.podman("start", _NAME)
     with ThreadPoolExecutor() as pool:
@@ -92,19 +95,20 @@ def _start(engine: Engine, ports: _Ports) -> tuple[float, float]:
             lambda: answers_http(ports.api, "/api/v1", (200,)) and greets_by_smtp(ports.smtp)
         )
         ready = time.monotonic()
-        first_message = catching.result()
+        moments = catching.result()
     engine.podman("stop", "--time=60", _NAME)
-    return first_message - began, ready - began
+    return tuple(moment - began for moment in (*moments, ready))
 
 
-def _catch_a_message(ports: _Ports) -> float:
-    """Send a message as soon as it is taken; return when it can be read."""
+def _catch_a_message(ports: _Ports) -> tuple[float, float]:
+    """Send a message as soon as it is taken; return when it was, and when it could be read."""
     subject = uuid4().hex
     text = f"From: app@shop.test\r\nTo: ann@shop.test\r\nSubject: {subject}\r\n\r\nHello\r\n"
     eventually(lambda: _sends(ports.catch, text))
+    caught_at = time.monotonic()
     path = f"/api/v1/search?query=subject:{subject}"
     eventually(lambda: subject in _body(ports.mailpit, path))
-    return time.monotonic()
+    return caught_at, time.monotonic()
 
 
 def _sends(port: int, text: str) -> bool:
