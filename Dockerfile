@@ -27,6 +27,13 @@ RUN cd /opt/postfinch/botocore/data \
  && for each in */; do \
       case $each in cloudformation/|dynamodb/|kms/|s3/|sesv2/|sqs/|sts/) ;; *) rm -r "$each" ;; esac; \
     done
+# What nothing here runs: the packages that Chalice's own command needs, and Pillow's parts for AVIF,
+# fonts and colour profiles.
+RUN cd /opt/postfinch \
+ && rm -r pip setuptools wheel _distutils_hack blessed wcwidth \
+      PIL/_avif.* PIL/_imagingcms.* PIL/_imagingft.* PIL/_imagingtk.* \
+ && rm -f pillow.libs/libavif-* pillow.libs/libbrotli* pillow.libs/libfreetype-* \
+      pillow.libs/libharfbuzz-* pillow.libs/liblcms2-*
 COPY app.py /opt/postfinch/
 COPY chalicelib /opt/postfinch/chalicelib
 COPY console /opt/postfinch/console
