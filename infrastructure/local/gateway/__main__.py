@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -33,7 +32,7 @@ from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway import description_endpoint, local_api
 from infrastructure.local.gateway.activity import Activity
-from infrastructure.local.gateway.application import Companion, FurtherPort, Gateway, server
+from infrastructure.local.gateway.application import FurtherPort, Gateway, server
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.delivery_endpoint import DeliveryEndpoint
 from infrastructure.local.gateway.dns_endpoint import DnsEndpoint
@@ -41,18 +40,16 @@ from infrastructure.local.gateway.failures_endpoint import FailuresEndpoint
 from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.local_api import LocalApi
+from infrastructure.local.gateway.mailbox_companions import mailbox_companions, mailpit_endpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.gateway.mailbox_news import MailboxNews
-from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
-from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
 from infrastructure.local.gateway.metrics_endpoint import MetricsEndpoint
 from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
-from infrastructure.local.mail_readers.companion import MailReaders
 from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
@@ -63,9 +60,6 @@ from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
 
-if TYPE_CHECKING:
-    from infrastructure.local.mailpit.assembly import MailpitService
-
 
 def main() -> None:
     """Serve until SIGTERM."""
@@ -74,34 +68,16 @@ def main() -> None:
     data_dir = Path(os.environ["DATA_DIR"])
     access = LocalAccess.read(os.environ)
     http_server: uvicorn.Server
-    requests = RequestCounts()
-    mailbox = SinkMailbox(data_dir / "mail")
-    detailer, activity = Detailer(mailbox), Activity()
-    choices = CatchChoices.read(os.environ)
-    upkeep = MailboxUpkeep(
-        mailbox,
+    requests, activity = RequestCounts(), Activity()
+    detailer = Detailer(SinkMailbox(data_dir / "mail"))
+    mailpit = mailpit_endpoint(
+        os.environ,
+        current,
         detailer,
-        activity,
-        max_messages=choices.max_messages,
-        max_age=choices.max_age,
+        lambda scope, receive, send: gateway.serve_http(scope, receive, send),
+        access,
     )
     mailpit_port = int(os.environ.get("MAILPIT_PORT") or "0")
-
-    def build_mailpit() -> MailpitService:
-        from infrastructure.local.mailpit.assembly import mailpit_service
-
-        return mailpit_service(
-            data_dir,
-            os.environ,
-            mailbox,
-            detailer,
-            gateway.serve_http,
-            access=access,
-            has_console=current.console,
-            spam_check=current.spam_check,
-        )
-
-    mailpit = MailpitEndpoint(build_mailpit, at_start=bool(os.environ.get("MAILBOX_TAGS")))
     gateway = Gateway(
         app,
         max_body_bytes=current.max_body_bytes,
@@ -117,11 +93,9 @@ def main() -> None:
         activity=activity,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
         companions=[
-            upkeep,
             # Its rules for tags hold without its port, too
             mailpit,
-            *_forwarding(data_dir, mailbox),
-            MailReaders.of_environment(os.environ, mailbox, access),
+            *mailbox_companions(os.environ, detailer, activity, access),
         ],
     )
     http_server = server(
@@ -204,18 +178,6 @@ def local_endpoints(
             *SignInEndpoint(os.environ.get("API_KEY", "")).routes(),
         ]
     )
-
-
-def _forwarding(data_dir: Path, mailbox: SinkMailbox) -> Iterator[Companion]:
-    """Yield what forwards mail of the mailbox, where that is switched on."""
-    if not os.environ.get("FORWARD_MATCHING"):
-        return
-    # Imported here: usually nothing is forwarded
-    from infrastructure.local.releasing.choices import ReleaseChoices
-    from infrastructure.local.releasing.forwarding import Forwarder
-
-    choices = ReleaseChoices.read(os.environ)
-    yield Forwarder(mailbox, Detailer(mailbox), choices, data_dir / "mail")
 
 
 def _recipient(data_dir: Path, access: LocalAccess) -> Recipient:

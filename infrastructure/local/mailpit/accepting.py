@@ -34,13 +34,6 @@ class Acceptance:
     #: 0 if there is no port
     catch_port: int = 0
 
-    @classmethod
-    def of(
-        cls, mailbox: SinkMailbox, choices: CatchChoices, tags: TagChoices, catch_port: int
-    ) -> Acceptance:
-        """Return the acceptance with these choices."""
-        return cls(mailbox, choices, tags, catch_port)
-
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""
         with _turn:

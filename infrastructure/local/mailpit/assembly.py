@@ -18,14 +18,12 @@ from infrastructure.local.mailpit.list_routes import ListRoutes
 from infrastructure.local.mailpit.listeners import Listeners
 from infrastructure.local.mailpit.message_routes import MessageRoutes
 from infrastructure.local.mailpit.messages import Messages
-from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.news import News
 from infrastructure.local.mailpit.port import MailpitPort
 from infrastructure.local.mailpit.router import MailpitRouter
 from infrastructure.local.mailpit.tag_rules import TagRules, read_rules
 from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.messages.parts import MessagePart, StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.sink.mailbox import SinkMailbox
@@ -61,7 +59,7 @@ def mailpit_service(
     listeners = Listeners()
     changes = Changes(mailbox, listeners.publish)
     catch_port = int(environ.get("CATCH_PORT") or "0")
-    acceptance = Acceptance.of(
+    acceptance = Acceptance(
         mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port
     )
     application = ApplicationRoutes(
@@ -72,7 +70,7 @@ def mailpit_service(
         label=choices.label,
         spam_check=spam_check,
     )
-    checks = CheckRoutes(mailbox, release, ChaosFile(data_dir), acceptance, _find_part, spam_check)
+    checks = CheckRoutes(messages, release, ChaosFile(data_dir), acceptance, spam_check)
     router = MailpitRouter(
         [
             *ListRoutes(messages, changes).routes(),
@@ -84,8 +82,3 @@ def mailpit_service(
     )
     port = MailpitPort(router, listeners, service, choices=choices, access=access)
     return MailpitService(port, News(messages, listeners, rules, changes))
-
-
-def _find_part(message: StoredMessage, part_id: str) -> MessagePart | None:
-    part = MimeParts(message).part(part_id)
-    return part.part if part else None

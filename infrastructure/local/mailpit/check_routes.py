@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
     API,
@@ -18,11 +19,10 @@ from infrastructure.local.mailpit.router import (
     MailpitReply,
     MailpitRequest,
     MailpitRoute,
-    NotFound,
     json_reply,
     ok,
 )
-from infrastructure.local.messages.parts import MessagePart, StoredMessage
+from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import BadTrigger, ChaosFile, Triggers
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.release import (
@@ -31,29 +31,24 @@ from infrastructure.local.releasing.release import (
     NotReleasable,
     Releaser,
 )
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 #: 50 MB of attachments in base64, as JSON
 MOST_OF_SEND = 70 * 1024 * 1024
 
 _MESSAGE = f"{API}/message/{{id}}"
-_LATEST = "latest"
 
 #: Takes a message in (a request's JSON and the name of its login), and returns its id
 Accept = Callable[[dict[str, Any], str], str]
-#: Finds the part of a message with an id of Mailpit's
-FindPart = Callable[[StoredMessage, str], MessagePart | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRoutes:
     """The operations over a mailbox. ``spam_check`` names the spam checker, if there is one."""
 
-    mailbox: SinkMailbox
+    messages: Messages
     choices: ReleaseChoices
     chaos: ChaosFile
     accept: Accept
-    find_part: FindPart
     spam_check: str = ""
 
     def routes(self) -> list[MailpitRoute]:
@@ -124,10 +119,11 @@ class CheckRoutes:
         from infrastructure.local.messages.thumbnails import thumbnail
 
         message = self._message(request)
-        part = self.find_part(message, request.parameters["part"])
+        parts = MimeParts(message)
+        part = parts.part(request.parameters["part"])
         if part is None:
             raise MailpitError(400, "attachment not found")
-        return MailpitReply(thumbnail(part.content_type, message.data(part)), "image/jpeg")
+        return MailpitReply(thumbnail(part.content_type, parts.data(part)), "image/jpeg")
 
     def release(self, request: MailpitRequest) -> MailpitReply:
         """Send a message to real addresses."""
@@ -171,15 +167,7 @@ class CheckRoutes:
             return json_reply({"Error": str(error)}, 400)
 
     def _message(self, request: MailpitRequest) -> StoredMessage:
-        """Return the message of the path, of which ``latest`` is the newest; raises NotFound."""
-        message_id = request.parameters["id"]
-        if message_id == _LATEST:
-            rows = self.mailbox.index.search([], 1)
-            message_id = rows[0].id if rows else ""
-        source = self.mailbox.read(message_id)
-        if source is None:
-            raise NotFound
-        return StoredMessage(source)
+        return self.messages.of_path(request).message
 
 
 def _rounded(number: float) -> float:

@@ -86,8 +86,7 @@ class Messages:
     def prepare(self, conditions: Sequence[Condition]) -> None:
         """Work out what a search needs."""
         self._catch_up()
-        if any(each.needs_details for each in conditions):
-            self._detailer.complete(None, _SEARCH_SECONDS)
+        self._detailer.complete_for(conditions, None, _SEARCH_SECONDS)
 
     def summaries(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Return what a list shows of messages; those that are deleted meanwhile are left out."""

@@ -17,10 +17,12 @@ from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.check_routes import CheckRoutes
+from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import MailpitError, MailpitReply, MailpitRequest
 from infrastructure.local.mailpit.tags import TagChoices
-from infrastructure.local.messages.parts import MessagePart, StoredMessage
+from infrastructure.local.messages.details import Detailer
+from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.start import begin
@@ -29,11 +31,6 @@ from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
 from tests.unit.infrastructure.local.running import running_sink
 from tests.unit.mail_verdicts.test_scans import JSON, Scanner
-
-
-def find_part(message: StoredMessage, part_id: str) -> MessagePart | None:
-    part = MimeParts(message).part(part_id)
-    return part.part if part else None
 
 
 class Service:
@@ -52,8 +49,9 @@ class Service:
         begin(choices, folder)
         port = int(environ.get("CATCH_PORT", "0"))
         catch = CatchChoices.read(environ)
-        accept = Acceptance.of(self.mailbox, catch, TagChoices.read(environ), port)
-        routes = CheckRoutes(self.mailbox, choices, self.chaos, accept, find_part, spam_check)
+        accept = Acceptance(self.mailbox, catch, TagChoices.read(environ), port)
+        messages = Messages(self.mailbox, Detailer(self.mailbox, lambda _: {}))
+        routes = CheckRoutes(messages, choices, self.chaos, accept, spam_check)
         self.routes = {f"{each.method} {each.path}": each.operation for each in routes.routes()}
 
     def ask(
@@ -128,6 +126,15 @@ def test_latest_is_the_newest_message(service: Service) -> None:
     service.mailbox.clear()
     for message_id in ("latest", service.id, "../x"):
         assert service.refusal("GET /message/{id}/link-check", id=message_id)[0] == 404
+
+
+def test_latest_is_the_newest_message_that_a_search_finds(service: Service) -> None:
+    for name in ("first", "second"):
+        content = f"Subject: {name}\r\n\r\nhttp://127.0.0.1/{name}"
+        service.mailbox.add("s@a.test", "ann@inbox.test", content.encode())
+    query = "query=subject:first"
+    check = service.json("GET /message/{id}/link-check", query=query, id="latest")
+    assert [each["URL"] for each in check["Links"]] == ["http://127.0.0.1/first"]
 
 
 def test_the_link_check_counts_errors(service: Service) -> None:
