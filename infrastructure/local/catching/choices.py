@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from infrastructure.local.passwords import Passwords
+from infrastructure.local.sink.inboxes import BY_DOMAIN, BY_LOGIN, BY_TAG
 
 STORE, SEND = "store", "send"
 STARTTLS, IMPLICIT = "starttls", "implicit"
-BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
 
 _WAYS = (STORE, SEND)
 _TLS = ("", STARTTLS, IMPLICIT)

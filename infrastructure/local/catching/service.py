@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.gate import Gate
-from infrastructure.local.catching.inboxes import divided
+from infrastructure.local.sink.inboxes import divided
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 from relay.backend import SubmittedEnvelope

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chalicelib.mail_format.address_list import read_addresses
-from infrastructure.local.catching.inboxes import divided
 from infrastructure.local.catching.limits import MOST_OCTETS
 from infrastructure.local.gateway.local_api import (
     LocalError,
@@ -23,6 +22,7 @@ from infrastructure.local.gateway.local_api import (
 )
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.sink.inboxes import divided
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace, split
 from relay.line_ends import LineEnds

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
-from infrastructure.local.catching.inboxes import divided
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.sink.inboxes import divided
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.trace import Trace
 

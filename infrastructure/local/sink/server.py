@@ -29,6 +29,7 @@ from infrastructure.local.sink.behaviours import (
     behaviour_of,
 )
 from infrastructure.local.sink.failure_rules import FILE, FailureRule, FailureRules
+from infrastructure.local.sink.inboxes import divided
 from infrastructure.local.sink.local_names import asking, no_addresses
 from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import SinkMailbox
@@ -36,6 +37,7 @@ from infrastructure.local.sink.reactions import Reactions
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.sink.reports import Accepted
 from infrastructure.local.sink.smtp_session import CHUNK, SinkEnvelope, SmtpSession
+from infrastructure.local.sink.trace import Trace
 from infrastructure.local.this_machine import LocalAccess
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ log = logging.getLogger(__name__)
 class SinkOptions:
     """Hosts and ports: `inbound`, to which reports are mailed, and `dns`, the local DNS.
 
-    `names` are further names of this machine. Durations in seconds, sizes in bytes.
+    `names` are further names of this machine. `inbox_by` divides the mailbox (`divided`). Durations in seconds, sizes in bytes.
     """
 
     inbound: tuple[str, int] | None = None
@@ -55,6 +57,7 @@ class SinkOptions:
     idle_seconds: float = 300.0
     max_size: int = 50 * 1024 * 1024
     names: tuple[str, ...] = ()
+    inbox_by: str = ""
 
 
 class Sink:
@@ -135,8 +138,12 @@ class Sink:
         return any(answers)
 
     def _store(self, envelope: SinkEnvelope) -> list[str]:
-        add, sender, message = self._mailbox.add, envelope.sender, envelope.message
-        return [add(sender, recipient, message) for recipient in envelope.recipients]
+        inboxes = divided(self._options.inbox_by, "", envelope.recipients)
+        return [
+            self._mailbox.store(Trace(envelope.sender, (recipient,), inbox), envelope.message)
+            for inbox, recipients in inboxes.items()
+            for recipient in recipients
+        ]
 
     def _react(self, envelope: SinkEnvelope) -> None:
         now = datetime.now(UTC)
@@ -197,5 +204,6 @@ def main(arguments: list[str] | None = None) -> None:
         settings.behaviour_delay,
         settings.slow_seconds,
         names=LocalAccess.read(os.environ).names,
+        inbox_by=os.environ.get("CATCH_INBOX", ""),
     )
     uvloop.run(serve(settings.host, settings.port, settings.data, options))

@@ -49,6 +49,7 @@ from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing import start as releasing
+from infrastructure.local.sink.inboxes import BY_LOGIN
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (
@@ -223,6 +224,8 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         raise ConfigError(str(error)) from None
     if current.deliver and choices.way == SEND:
         raise ConfigError("CATCH=send would let mail of anyone out: not with DELIVER=true")
+    if choices.way == SEND and choices.inbox_by == BY_LOGIN:
+        raise ConfigError("CATCH_INBOX=login needs CATCH=store: what is sent has no login any more")
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")

@@ -141,6 +141,16 @@ def test_a_sink_stores_a_message_without_its_server(tmp_path: Path) -> None:
     assert reply == f"250 2.0.0 Ok: stored as {mailbox.list()[0]['id']}"
 
 
+def test_each_recipient_has_the_message_in_its_inbox(tmp_path: Path) -> None:
+    mailbox = SinkMailbox(tmp_path)
+    sink = Sink(mailbox, SinkOptions(inbox_by="recipient-domain"))
+    asyncio.run(sink.receive(SinkEnvelope("a@a.test", ["b@b.test", "c@C.test"], message())))
+    assert {entry["to"]: entry["inbox"] for entry in mailbox.list()} == {
+        "b@b.test": "b.test",
+        "c@C.test": "c.test",
+    }
+
+
 def test_connections_send_without_nagles_delay(sink: RunningSink) -> None:
     # asyncio turns Nagle's delay off only where the listening socket names its protocol.
     assert sink.sink._server.sockets[0].proto == socket.IPPROTO_TCP

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from chalicelib.core.addresses import domain_of
-from infrastructure.local.catching.choices import BY_DOMAIN, BY_LOGIN, BY_TAG
+
+BY_LOGIN, BY_DOMAIN, BY_TAG = "login", "recipient-domain", "tag"
 
 
 def divided(inbox_by: str, login: str, recipients: Sequence[str]) -> dict[str, list[str]]:
