@@ -18,9 +18,11 @@ _READ_AHEAD = 128 * 1024
 _MOST_OUTPUT = 64 * 1024
 _HANDSHAKE_SECONDS = 10.0
 _LINGER_SECONDS = 2.0
-# A browser sends such a line for any web page, whose fields or body may hold commands
+# A browser sends such a line for any web page, whose fields or body may hold commands. Its path may
+# be longer than any line that is read; no command begins with a slash after its first word.
 _HTTP_REQUEST = re.compile(
-    rb"(?:CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PRI|PUT|TRACE) \S{0,8000} HTTP/", re.IGNORECASE
+    rb"(?:CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PRI|PUT|TRACE) (?:/|\S{0,8000} HTTP/)",
+    re.IGNORECASE,
 )
 
 
@@ -94,6 +96,8 @@ class Connection(asyncio.Protocol):
         """Return the next line without its end, CRLF or LF; raises LineTooLong."""
         while (end := self._input.find(b"\n")) < 0:
             if len(self._input) > limit:
+                if _HTTP_REQUEST.match(self._input):
+                    raise ClientGone
                 await self._skip_line()
                 raise LineTooLong
             await self._more()

@@ -69,8 +69,7 @@ class Entrance:
     def _lead(self, request: MailpitRequest, target: str) -> MailpitReply:
         if not self._has_console:
             raise NotFound
-        is_page = request.method == "GET" and "text/html" in request.header("accept")
-        return redirect(target, self._begin_session(request) if is_page else ())
+        return redirect(target, self._begin_session(request) if _is_page(request) else ())
 
     def _begin_session(self, request: MailpitRequest) -> tuple[str, ...]:
         """Return the cookies of a new session, none if there is one or if there can be none."""
@@ -96,3 +95,13 @@ class Entrance:
         except (LocalError, ServiceError):
             return ()
         return tuple(reply.cookies)
+
+
+def _is_page(request: MailpitRequest) -> bool:
+    """Tell whether a person opens a page.
+
+    A page of another site may ask for HTML in the background as often as it likes, and each time
+    without a cookie; a browser says so (Fetch Metadata, W3C).
+    """
+    asks_for_page = request.method == "GET" and "text/html" in request.header("accept")
+    return asks_for_page and request.header("sec-fetch-dest") in ("", "document")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from relay.line_ends import LineEnds
+
 if TYPE_CHECKING:
     import smtplib
 
@@ -73,6 +75,9 @@ class RelayHost:
         """
         import smtplib
 
+        # RFC 5321 2.3.8: a host that takes a bare CR or LF for a line end would read what follows
+        # "." as commands, with which a message could name recipients of its own
+        message = _with_crlf(message)
         for address in (sender, *recipients):
             if _NOT_IN_ADDRESS.search(address):
                 text = f"{address!r} is no address for an SMTP command"
@@ -131,6 +136,10 @@ def _options(
             raise ValueError("it has no SMTPUTF8, which addresses beyond ASCII need (RFC 6531)")
         options.append("SMTPUTF8")
     return options
+
+
+def _with_crlf(message: bytes) -> bytes:
+    return LineEnds().converted(message if message.endswith(b"\n") else message + b"\n")
 
 
 def _text(code: int, text: bytes | str) -> str:

@@ -7,7 +7,7 @@ import poplib
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -257,10 +257,14 @@ def test_what_comes_in_the_clear_after_stls_is_dropped(post: Post) -> None:
     assert answer == b"-ERR say USER first\r\n"
 
 
-def test_a_web_page_cannot_speak_pop3(post: Post) -> None:
+@pytest.mark.parametrize("path", [b"/", b"/" + b"a" * 9_000, b"/" + b"a" * 200_000])
+def test_a_web_page_cannot_speak_pop3(post: Post, path: bytes) -> None:
     post.add(PLAIN)
-    request = b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\nUSER a\r\nPASS b\r\nDELE 1\r\nQUIT\r\n"
-    assert talk(post.pop3, request).count(b"\r\n") == 1
+    request = b"POST %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path
+    request += b"USER a\r\nPASS b\r\nDELE 1\r\nQUIT\r\n"
+    # A connection that is closed before all is read may be reset
+    with suppress(ConnectionResetError):
+        assert talk(post.pop3, request).count(b"\r\n") == 1
     assert len(post.mailbox.list()) == 1
 
 

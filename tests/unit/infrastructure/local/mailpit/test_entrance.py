@@ -51,6 +51,15 @@ def test_a_program_gets_no_session(client: MailpitClient) -> None:
     assert users.by_address(ADDRESS) is None
 
 
+@pytest.mark.parametrize(("use", "begins"), [(b"document", True), (b"empty", False)])
+def test_only_a_page_that_is_opened_gets_a_session(
+    client: MailpitClient, use: bytes, *, begins: bool
+) -> None:
+    headers = [(b"sec-fetch-site", b"cross-site"), (b"sec-fetch-dest", use)]
+    assert bool(session_of(client, *headers)) is begins
+    assert (users.by_address(ADDRESS) is not None) is begins
+
+
 def test_a_visitor_who_was_disabled_stays_so(client: MailpitClient) -> None:
     session_of(client)
     user = users.by_address(ADDRESS)

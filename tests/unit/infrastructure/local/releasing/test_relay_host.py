@@ -26,6 +26,14 @@ def test_a_message_is_sent_as_it_is() -> None:
     assert not server.conversations[0].encrypted
 
 
+def test_a_message_cannot_end_before_its_end() -> None:
+    message = b"Subject: x\r\n\r\na\r.\rMAIL FROM:<b@a.test>\r\nb\n.\r\nc"
+    with ScriptedServer() as server:
+        host_of(server).send("s@a.test", ["x@b.test"], message)
+    body = b"a\r\n..\r\nMAIL FROM:<b@a.test>\r\nb\r\n..\r\nc\r\n"
+    assert server.contents == [b"Subject: x\r\n\r\n" + body]
+
+
 @pytest.mark.parametrize("scheme", ["smtp+starttls", "smtps"])
 def test_a_certificate_that_nobody_trusts_is_refused(scheme: str) -> None:
     context, _ = certificate()
