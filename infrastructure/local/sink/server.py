@@ -47,7 +47,8 @@ log = logging.getLogger(__name__)
 class SinkOptions:
     """Hosts and ports: `inbound`, to which reports are mailed, and `dns`, the local DNS.
 
-    `names` are further names of this machine. `inbox_by` divides the mailbox (`divided`). Durations in seconds, sizes in bytes.
+    `names` are further names of this machine. `inbox_by` divides the mailbox (`divided`). Durations
+    in seconds, sizes in bytes.
     """
 
     inbound: tuple[str, int] | None = None
