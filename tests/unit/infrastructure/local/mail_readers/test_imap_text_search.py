@@ -80,12 +80,12 @@ def opened(root: Path, mailbox: SinkMailbox) -> tuple[ReadingDesk, Selection]:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(messages(), min_size=1, max_size=5), st.lists(messages(), max_size=2))
 def test_the_index_finds_what_a_look_at_each_message_finds(
-    detailed: list[bytes], fresh: list[bytes]
+    sources: list[bytes], fresh: list[bytes]
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         with closing(SinkMailbox(root / "mail")) as mailbox:
-            for each in detailed:
+            for each in sources:
                 mailbox.add("me@c.test", "you@a.test", each)
             Detailer(mailbox, lambda _: {}).add_some(100)
             for each in fresh:
@@ -96,13 +96,13 @@ def test_the_index_finds_what_a_look_at_each_message_finds(
                     for needle in NEEDLES:
                         positions = [
                             at
-                            for at, each in enumerate(detailed + fresh, 1)
+                            for at, each in enumerate(sources + fresh, 1)
                             if has(each, key, needle)
                         ]
-                        found = found_by(desk, selection, f"{key} {quoted(needle)}")
-                        assert found == positions, (key, needle)
+                        matches = found_by(desk, selection, f"{key} {quoted(needle)}")
+                        assert matches == positions, (key, needle)
                         rest = found_by(desk, selection, f"NOT {key} {quoted(needle)}")
-                        assert sorted(found + rest) == list(range(1, len(selection) + 1))
+                        assert sorted(matches + rest) == list(range(1, len(selection) + 1))
 
 
 @settings(max_examples=10, deadline=None)
