@@ -1,7 +1,8 @@
 """Search the selected mailbox (RFC 3501 6.4.4).
 
-Flags are in memory, and sizes, dates and subjects in the index; for other keys the messages that
-are left are read, one after the other. Texts are compared decoded, in any case.
+Flags are in memory; sizes, dates and most texts are in the index (see `imap_text_search`). For
+other keys the messages that are left are read, one after the other. Texts are compared decoded, in
+any case.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from infrastructure.local.mail_readers.desk import ReadingDesk
 from infrastructure.local.mail_readers.imap_selection import Selection
 from infrastructure.local.mail_readers.imap_structure import Part
 from infrastructure.local.mail_readers.imap_syntax import MOST_NESTING, BadCommand, Scanner
-from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.mail_readers.imap_text_search import (
+    SearchTexts,
+    TextMatches,
+    TextSearch,
+    field_check,
+    search_texts_of,
+    texts_of,
+)
 from infrastructure.local.sink.mailbox_rows import Condition
 
 _MOST_KEYS = 500
@@ -54,19 +62,19 @@ class Candidate:
         self.bits = bits
 
     @cached_property
+    def _id(self) -> str:
+        row = self._desk.numbers.messages([self.uid]).get(self.uid)
+        return row.id if row else ""
+
+    @cached_property
     def content(self) -> bytes:
         """The message, empty if it is gone."""
-        row = self._desk.numbers.messages([self.uid]).get(self.uid)
-        return (self._desk.content(row.id) if row else None) or b""
+        return self._desk.content(self._id) or b""
 
     def values(self, name: bytes) -> Iterator[str]:
         """Yield the value of each field of a lower-case name, as people read it."""
         fields = (raw for each, raw in self._head.fields() if each == name)
         return (_readable(raw.partition(b":")[2]) for raw in fields)
-
-    def lines(self) -> Iterator[str]:
-        """Yield all fields as people read them."""
-        return (_readable(raw) for _, raw in self._head.fields())
 
     @cached_property
     def _head(self) -> Part:
@@ -74,11 +82,9 @@ class Candidate:
         return Part(self.content, 0, split_head(self.content, 0, end)[1], end)
 
     @cached_property
-    def text(self) -> str:
-        """The text of all text parts, casefolded."""
-        message = StoredMessage(self.content)
-        parts = [each for each in message.parts if each.content_type.startswith("text/")]
-        return "\n".join(message.text(each) for each in parts).casefold()
+    def texts(self) -> SearchTexts | None:
+        """What a search of texts looks at; None if the message is gone."""
+        return search_texts_of(self._desk, self._id)
 
 
 class Key(NamedTuple):
@@ -95,6 +101,10 @@ class SearchReader:
         self._desk = desk
         self._selection = selection
         self._number = 0
+
+    @cached_property
+    def _texts(self) -> TextSearch:
+        return TextSearch(self._desk, self._selection.scope)
 
     def read(self, scanner: Scanner) -> Key:
         """Return the one key that a search is; raises BadCommand and BadCharset."""
@@ -168,18 +178,21 @@ class SearchReader:
         elif name not in ("SUBJECT", "BODY", "TEXT", *_FIELD_KEYS):
             raise BadCommand(f"there is no key {name}")
         elif name in ("BODY", "TEXT"):
-            text = _folded(scanner)
-            is_text = name == "TEXT"
-            return Key(_IN_FILE, lambda message: _has_text(message, text, is_text))
+            return self._key_of_body(_folded(scanner), is_text=name == "TEXT")
         text = _folded(scanner)
         if name == "SUBJECT":
             return self._indexed("instr(subjects, ?)", text)
-        has_text = _in_field(name.lower().encode("latin-1"), text)
-        if name == "FROM" and text.isascii():
-            # The index has these names and addresses, beside that of the envelope
-            author = self._indexed("instr(senders, ?)", text)
-            return Key(_IN_FILE, lambda each: author.matches(each) and has_text(each))
-        return Key(_IN_FILE, has_text)
+        field, check = name.lower().encode("latin-1"), field_check(name, text)
+        matches = self._texts.in_field(name, text)
+        if matches is None:
+            return Key(_IN_FILE, lambda message: check(list(message.values(field))))
+        return _key_of(matches, lambda message: check(list(message.values(field))))
+
+    def _key_of_body(self, text: str, *, is_text: bool) -> Key:
+        if not text:
+            return Key(_IN_MEMORY, lambda _: True)
+        matches = self._texts.in_text(text) if is_text else self._texts.in_body(text)
+        return _key_of(matches, lambda message: _has_text(message, text, is_text))
 
     def _key_of_date(self, name: str, day: date) -> Key:
         if name.startswith("SENT"):
@@ -214,11 +227,14 @@ def _folded(scanner: Scanner) -> str:
     return scanner.astring().decode("utf-8", "replace").casefold()
 
 
-def _in_field(name: bytes, text: str) -> Callable[[Candidate], bool]:
-    def matches(message: Candidate) -> bool:
-        return any(text in value.casefold() for value in message.values(name))
+def _key_of(matches: TextMatches, is_met: Callable[[Candidate], bool]) -> Key:
+    """Return the key of what the index tells; `is_met` looks into a file."""
+    uids, unsure_uids = matches
 
-    return matches
+    def in_either(message: Candidate) -> bool:
+        return message.uid in uids or (message.uid in unsure_uids and is_met(message))
+
+    return Key(_IN_FILE if unsure_uids else _IN_MEMORY, in_either)
 
 
 def _readable(value: bytes) -> str:
@@ -227,9 +243,14 @@ def _readable(value: bytes) -> str:
 
 
 def _has_text(message: Candidate, text: str, is_text: bool) -> bool:
-    if text in message.text:
-        return True
-    return is_text and any(text in line.casefold() for line in message.lines())
+    texts = message.texts
+    if texts is None:
+        return False
+    if not is_text:
+        return texts_of(text)[0] in texts.body
+    return text in texts.header_id or any(
+        each in texts.head + texts.body for each in texts_of(text)
+    )
 
 
 def _read_date(scanner: Scanner) -> date:

@@ -24,7 +24,13 @@ from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
 from infrastructure.local.sink.mail_client import one_click_url
 from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Condition, Details
+from infrastructure.local.sink.mailbox_rows import (
+    UNUSUAL_BITS,
+    UNUSUAL_TEXT,
+    Condition,
+    Details,
+)
+from infrastructure.local.sink.search_texts import address_line, without_marks
 
 BATCH = 100
 _SNIPPET = 200
@@ -34,6 +40,7 @@ _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
 # What most fields are; others take ten times as long
 _ONE_ADDRESS = re.compile(r"(?:([\w .=?+-]*?) *<)?([\w.+=-]+@[\w.-]+)(?(1)>)")
 _SHORT = 200
+_ID_LENGTH = len("Message-ID")
 # More than a header field of any sender has
 _MOST_ADDRESS_CHARACTERS = 100_000
 
@@ -165,8 +172,7 @@ def details_of(
     text = readable_text(message)
     tags = [str(tag) for tag in context.get("rcpt_tags") or []]
     addresses = addresses_of(message)
-    filenames = [part.filename for part in message.parts if part.filename]
-    return Details(
+    fresh = Details(
         id=message_id,
         from_name=parseaddr(message.header("From"))[0],
         snippet=text[:_SNIPPET],
@@ -183,8 +189,42 @@ def details_of(
         cc_addresses=_as_json(addresses["Cc"]),
         bcc_addresses=_as_json(addresses["Bcc"]),
         reply_to_addresses=_as_json(addresses["Reply-To"]),
-        body="\n".join((text[:_SEARCHED_CHARACTERS], *filenames)).casefold(),
+        unusual=UNUSUAL_TEXT if len(text) > _SEARCHED_CHARACTERS else 0,
+        body=search_body(message, text[:_SEARCHED_CHARACTERS]),
     )
+    return fresh._replace(unusual=fresh.unusual | _unusual_fields(message, fresh))
+
+
+def search_body(message: StoredMessage, text: str) -> str:
+    """Return what a search for words of a text looks at: the text, and the names of files."""
+    filenames = (part.filename for part in message.parts if part.filename)
+    return "\n".join((text, *filenames)).casefold()
+
+
+def _unusual_fields(message: StoredMessage, details: Details) -> int:
+    """Return the bits of the fields whose texts are more than their addresses, or malformed."""
+    if not message.raw_headers:
+        return sum(UNUSUAL_BITS.values())
+    values: dict[str, list[str]] = {name: [] for name in UNUSUAL_BITS}
+    for name, value in message.raw_headers:
+        title = "Message-ID" if len(name) == _ID_LENGTH else name.title()
+        if title in values and title.lower() == name.lower():
+            values[title].append(readable(value))
+    usual = {
+        "From": address_line(details.from_addresses),
+        "To": address_line(details.to_addresses),
+        "Cc": address_line(details.cc_addresses),
+        # What the index has there is of the envelope
+        "Bcc": "",
+    }
+    bits = 0
+    for name, text in usual.items():
+        if values[name] and (without_marks(" ".join(values[name])) != text or not text):
+            bits |= UNUSUAL_BITS[name]
+    message_ids = values["Message-ID"]
+    if message_ids and message_ids != [f"<{details.header_id}>"]:
+        bits |= UNUSUAL_BITS["Message-ID"]
+    return bits
 
 
 def addresses_of(message: StoredMessage) -> dict[str, list[tuple[str, str]]]:

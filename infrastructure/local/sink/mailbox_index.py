@@ -21,7 +21,7 @@ from infrastructure.local.sink.mailbox_schema import (
 )
 from infrastructure.local.sink.mailbox_search import MailboxSearch
 from infrastructure.local.sink.query_terms import SUBACCOUNT_INBOX
-from infrastructure.local.sink.search_texts import address_line
+from infrastructure.local.sink.search_texts import address_lines, search_head
 from infrastructure.local.sink.text_blocks import TextBlocks
 
 _AFTER_ALL = 1 << 62
@@ -287,20 +287,14 @@ class MailboxIndex:
     def _store_details(self, uid: int, lines: Sequence[str], details: Details) -> None:
         self._database.execute(INSERT_DETAILS, (uid, *details[:-1]))
         by_service = bool(details.message_id)
-        addresses = (
-            details.from_addresses,
-            details.to_addresses,
-            details.cc_addresses,
-            details.bcc_addresses,
-            details.reply_to_addresses,
-        )
-        fields = (details.attachments, details.inlines, details.subaccount_id, by_service)
-        found_by = (details.header_id.casefold(), *map(address_line, addresses))
-        self._database.execute(INSERT_FIELDS, (uid, *fields, *found_by))
+        addresses = address_lines(details)
         # Digits of a Message-ID are no words of a message
-        text = "\n".join((*lines, *filter(None, found_by[1:]), details.body))
+        head = search_head(lines, addresses)
+        fields = (details.attachments, details.inlines, details.subaccount_id, by_service)
+        found_by = (details.header_id.casefold(), *addresses, details.unusual, len(head))
+        self._database.execute(INSERT_FIELDS, (uid, *fields, *found_by))
         self._database.execute(
-            "INSERT OR REPLACE INTO extra.search_texts VALUES (?, ?)", (uid, text)
+            "INSERT OR REPLACE INTO extra.search_texts VALUES (?, ?)", (uid, head + details.body)
         )
 
     def _drop_details(self, uids: Sequence[int]) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+#: Bits of `Details.unusual`; the last one is for a text that the search text has only a part of
+UNUSUAL_BITS = {"From": 1, "To": 2, "Cc": 4, "Bcc": 8, "Message-ID": 16}
+UNUSUAL_TEXT = 32
+
 
 class Row(NamedTuple):
     """One message. `recipients`, `senders` and the casefolded `subjects` are its search texts.
@@ -40,7 +44,8 @@ class Details(NamedTuple):
     to the JSON array `tags`, are the service's; a message that the service did not send has empty
     texts there. `subaccount_id` is 0 for none. `header_id` is the Message-ID of the message,
     without angle brackets. The addresses are JSON arrays of `{"Name": ..., "Address": ...}` of the
-    header fields; those of Bcc are the envelope's recipients that no field names. `body` is the
+    header fields; those of Bcc are the envelope's recipients that no field names. `unusual` has
+    the bits of what is not found by what the index has of it (`UNUSUAL_BITS`). `body` is the
     casefolded search text: a line of what a person reads, and one for each file name.
     """
 
@@ -60,6 +65,7 @@ class Details(NamedTuple):
     cc_addresses: str
     bcc_addresses: str
     reply_to_addresses: str
+    unusual: int
     body: str
 
 

@@ -8,7 +8,7 @@ mailbox, and it begins anew whenever it does not belong to the index.
 
 from infrastructure.local.sink.mailbox_rows import Details, Row
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _INSERTED = Row._fields[:-1]
 COLUMNS = ",".join(Row._fields)
@@ -23,7 +23,7 @@ DETAIL_COLUMNS = ",".join(SHOWN)
 INSERT_DETAILS = f"INSERT OR REPLACE INTO extra.details VALUES (?,{','.join('?' * len(SHOWN))})"
 SEARCH_FIELDS = (
     *("attachments", "inlines", "subaccount_id", "by_service", "header_ids"),
-    *("froms", "tos", "ccs", "bccs", "reply_tos"),
+    *("froms", "tos", "ccs", "bccs", "reply_tos", "unusual", "body_start"),
 )
 INSERT_FIELDS = (
     f"INSERT OR REPLACE INTO extra.search_fields VALUES (?,{','.join('?' * len(SEARCH_FIELDS))})"
@@ -92,6 +92,7 @@ CREATE TABLE extra.search_fields (uid INTEGER PRIMARY KEY, {",".join(SEARCH_FIEL
 CREATE TABLE extra.search_texts (uid INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE INDEX extra.with_attachments ON search_fields (uid) WHERE attachments;
 CREATE INDEX extra.with_inlines ON search_fields (uid) WHERE inlines;
+CREATE INDEX extra.with_unusual ON search_fields (uid) WHERE unusual;
 CREATE TABLE extra.text_blocks (
     number INTEGER, kind INTEGER, members BLOB NOT NULL, words BLOB NOT NULL,
     PRIMARY KEY (number, kind)

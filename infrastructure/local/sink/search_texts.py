@@ -5,9 +5,14 @@ U-labels, as people read it. A search for a part of either finds it.
 """
 
 import json
+import re
 import unicodedata
+from collections.abc import Sequence
 
 from chalicelib.core import domain_names
+from infrastructure.local.sink.mailbox_rows import Details
+
+_MARKS = re.compile(r'[<>",\s]+')
 
 
 def plain(text: str) -> str:
@@ -37,3 +42,28 @@ def address_line(addresses: str) -> str:
         return ""
     pairs = json.loads(addresses)
     return " ".join(f"{each['Name']} {each['Address']}".strip() for each in pairs).casefold()
+
+
+def address_lines(details: Details) -> list[str]:
+    """Return the lines of From, To, Cc, Bcc and Reply-To, each empty without an address."""
+    addresses = (
+        details.from_addresses,
+        details.to_addresses,
+        details.cc_addresses,
+        details.bcc_addresses,
+        details.reply_to_addresses,
+    )
+    return [address_line(each) for each in addresses]
+
+
+def search_head(lines: Sequence[str], address_lines: Sequence[str]) -> str:
+    """Return what the search text has before the body; `lines` are those of the row."""
+    return "\n".join((*lines, *filter(None, address_lines), ""))
+
+
+def without_marks(text: str) -> str:
+    """Return addresses of a header, or a part of them, in the form of `address_line`.
+
+    Brackets, quotes and commas are left out, so that names and addresses remain.
+    """
+    return _MARKS.sub(" ", text).strip().casefold()

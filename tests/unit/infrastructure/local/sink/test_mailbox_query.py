@@ -18,7 +18,13 @@ def message(sender: str, subject: str) -> bytes:
 
 def details(row_id: str, **fields: object) -> Details:
     values = dict.fromkeys(Details._fields, "[]") | {"header_id": "", "message_id": "", "body": ""}
-    values |= {"id": row_id, "attachments": 0, "inlines": 0, "subaccount_id": 0} | fields
+    values |= {
+        "id": row_id,
+        "attachments": 0,
+        "inlines": 0,
+        "subaccount_id": 0,
+        "unusual": 0,
+    } | fields
     return Details(**values)  # type: ignore[arg-type]
 
 
