@@ -97,7 +97,7 @@ THUNDERBIRD: Dialogue = [
 def test_a_dialogue_is_answered(post: Post, dialogue: Dialogue) -> None:
     post.add(PLAIN, MIXED, ENCODED)
     post.mailbox.store(Trace("me@a.test", ("you@b.test",), inbox="shop"), PLAIN)
-    with socket.create_connection(("127.0.0.1", post.imap), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", post.imap), timeout=60) as client:
         assert b"* OK [CAPABILITY IMAP4rev1 " in client.recv(1000)
         for command, answer in dialogue:
             client.sendall(command.encode() + b"\r\n")

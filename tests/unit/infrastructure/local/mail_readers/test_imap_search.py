@@ -119,6 +119,6 @@ def test_a_search_has_limits(post: Post) -> None:
         for search in ("(" * 50 + "ALL" + ")" * 50, "ALL " * 600 + "ALL", "NOT " * 50 + "ALL"):
             with pytest.raises(imaplib.IMAP4.error, match="too long"):
                 client.search(None, search)
-        began = time.monotonic()
+        began = time.process_time()
         assert client.search(None, "OR " * 15 + "ALL " * 15 + "ALL")[1] == [b"1"]
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5

@@ -25,7 +25,7 @@ TRACE = b"Return-Path: <me@a.test>\r\nDelivered-To: you@b.test\r\n"
 
 @contextmanager
 def logged_in(post: Post, name: str = "anyone", password: str = "any") -> Iterator[poplib.POP3]:
-    client = poplib.POP3("127.0.0.1", post.pop3, timeout=10)
+    client = poplib.POP3("127.0.0.1", post.pop3, timeout=60)
     try:
         client.user(name)
         client.pass_(password)
@@ -161,7 +161,7 @@ def test_passwords_of_the_file_are_needed(serve_post: ServePost, tmp_path: Path)
 def test_a_connection_has_five_tries(serve_post: ServePost, tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("ann:secret\n")
     post = serve_post(ReaderChoices(passwords_path=str(tmp_path / "passwords")))
-    client = poplib.POP3("127.0.0.1", post.pop3, timeout=10)
+    client = poplib.POP3("127.0.0.1", post.pop3, timeout=60)
     for _ in range(5):
         client.user("ann")
         with pytest.raises(poplib.error_proto, match="AUTH"):
@@ -193,7 +193,7 @@ def test_with_inboxes_by_login_an_empty_one_is_empty(serve_post: ServePost) -> N
 
 def test_a_client_may_go_on_under_tls(post: Post) -> None:
     post.add(PLAIN)
-    client = poplib.POP3("localhost", post.pop3, timeout=10)
+    client = poplib.POP3("localhost", post.pop3, timeout=60)
     assert "STLS" in client.capa()
     client.stls(ssl.create_default_context(cafile=post.authority))
     assert "STLS" not in client.capa()
@@ -205,7 +205,7 @@ def test_a_client_may_go_on_under_tls(post: Post) -> None:
 
 def talk(port: int, *blocks: bytes) -> bytes:
     """Send blocks, each when there is an answer to the one before; return all answers."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         answers = client.recv(65536)
         for block in blocks:
             client.sendall(block)
@@ -243,7 +243,7 @@ def test_commands_may_come_at_once(post: Post) -> None:
 def talk_under_tls(post: Post, port: int, clear: bytes, secret: bytes) -> bytes:
     """Send octets in the clear, the first line of which begins TLS; return the answer under TLS."""
     context = ssl.create_default_context(cafile=post.authority)
-    with socket.create_connection(("localhost", port), timeout=10) as client:
+    with socket.create_connection(("localhost", port), timeout=60) as client:
         client.recv(65536)
         client.sendall(clear)
         assert b"begin TLS" in client.recv(65536)

@@ -137,7 +137,7 @@ def test_a_private_address_is_refused_unless_it_is_allowed(site: Site) -> None:
 )  # fmt: skip
 def test_private_hosts_of_every_kind_are_refused(host: str) -> None:
     with pytest.raises(web_probe.PrivateAddress):
-        web_probe.probe("HEAD", f"http://{host}/", time.monotonic() + 5)
+        web_probe.probe("HEAD", f"http://{host}/", time.monotonic() + 60)
 
 
 def test_a_redirect_to_a_private_address_is_refused() -> None:
@@ -161,7 +161,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
         return look_up(next(addresses) if host == "a.test" else host, *arguments, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     assert web_probe.probe("HEAD", f"http://a.test:{port}/200", until, private=True)[0] == 200
     assert next(addresses) == "203.0.113.9", "a second look-up could lead elsewhere"
 
@@ -182,7 +182,7 @@ def test_a_closed_port_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(web_probe.ProbeFailed, match="refused"):
-        web_probe.probe("HEAD", f"http://127.0.0.1:{port}/", time.monotonic() + 5, private=True)
+        web_probe.probe("HEAD", f"http://127.0.0.1:{port}/", time.monotonic() + 60, private=True)
 
 
 def test_a_slow_server_is_cut_off() -> None:
@@ -191,7 +191,7 @@ def test_a_slow_server_is_cut_off() -> None:
         began = time.monotonic()
         with pytest.raises(web_probe.ProbeFailed, match="too long"):
             web_probe.probe("HEAD", url, began + 0.2, private=True)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
 
 
 def test_links_of_the_service_are_not_followed_as_clicks() -> None:
