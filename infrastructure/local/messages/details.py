@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import getaddresses, parseaddr
+from email.utils import getaddresses
 from typing import Any, NamedTuple
 
 from chalicelib.core import ids
@@ -168,7 +168,7 @@ def details_of(
     filenames = [part.filename for part in message.parts if part.filename]
     return Details(
         id=message_id,
-        from_name=parseaddr(message.header("From"))[0],
+        from_name=next((name for name, address in addresses["From"] if address), ""),
         snippet=text[:_SNIPPET],
         attachments=sum(part.role == ATTACHMENT for part in message.parts),
         inlines=sum(part.role == INLINE for part in message.parts),
