@@ -58,36 +58,10 @@ class Searched:
 
 
 PIECES = [
-    *("to:", "from:", "cc:", "tag:", "is:", "has:", "before:", "after:", "larger:", "inbox:", "x:"),
-    *("subject:", "message-id:", "addressed:", "subaccount:", "unread", "read", "attachment"),
-    *(
-        "2026-11-22",
-        "9999-12-31T23:59:59-12:00",
-        "10k",
-        "7",
-        '"',
-        " ",
-        "-",
-        "!",
-        "*",
-        "ann",
-        "sale",
-    ),
-    *(
-        "a.test",
-        "%",
-        "_",
-        "[",
-        "?",
-        "\\",
-        "\n",
-        "\u00df",
-        "subaccount:7",
-        "vip",
-        "bill.pdf",
-        ".",
-        "sale",
-    ),
+    *("to:", "from:", "cc:", "tag:", "is:", "has:", "before:", "after:", "larger:", "inbox:"),
+    *("subject:", "message-id:", "addressed:", "subaccount:", "x:", "unread", "read", "10k", "7"),
+    *("2026-11-22", "9999-12-31T23:59:59-12:00", "attachment", "subaccount:7", "vip", "pdf"),
+    *('"', " ", "-", "!", "*", "ann", "sale", "a.test", "%", "_", "[", "?", "\\", "\n", "ß", "."),
 ]
 
 
@@ -142,7 +116,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         ("larger:1", "BON"),
         ("larger:1kb", ""),
         ("smaller:0.5m", "BON"),
-        ("bill.pdf", ".", "sale"),
+        ("bill.pdf", "B"),
         ("after:2001/02/03 before:31.12.2999", "BON"),
         ("subject:may", "B"),
         ('subject:"bill of may"', "B"),
