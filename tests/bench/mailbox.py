@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import os
 import random
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -36,6 +37,7 @@ from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailpit_query import mailpit_conditions_of
 from infrastructure.local.sink.trace import Trace
+from infrastructure.local.sink.vocabulary import BLOCK_BITS
 from tests.free_ports import free_port
 
 MESSAGES = 100_000
@@ -44,7 +46,8 @@ MILLISECONDS_BAR = 100.0
 MEGABYTES_BAR = 16.0
 STORED_BAR = 2000.0
 REPEATS = 5
-_DEADLINE_SECONDS = 300.0
+_DEADLINE_SECONDS = 150.0
+_PACE_SECONDS = 15.0
 _SEARCHES = (
     *("", "to:reader4711@", 'to:"reader4711@inbox.test"', "to:*@inbox.test", "-to:reader"),
     *("from:shop7@", "subject:4711", "subject:shipped", "-subject:shipped", "needle", "delivered"),
@@ -66,9 +69,7 @@ def main(number: int = MESSAGES) -> None:
             _searches(port, 1)
             before = _megabytes(process)
             _store(root, FIRST_MESSAGES, number)
-            seconds, cpu = _wait_for_details(root), process.cpu_times()
-            print(f"details and vocabularies: complete {seconds:.0f} s after the last message")
-            print(f"  {cpu.user + cpu.system:.0f} s of CPU time of the process that serves")
+            _work_out(root, process)
             figures = _searches(port, REPEATS)
             after = _megabytes(process)
         _print("lists and searches by HTTP", figures)
@@ -192,14 +193,44 @@ def _message(number: int, recipient: str, numbers: random.Random) -> bytes:
     ).encode()
 
 
-def _wait_for_details(root: Path) -> float:
-    """Wait until nothing is left to work out; return the seconds that it took."""
+def _work_out(root: Path, process: psutil.Process) -> None:
+    """Print the pace at which details are worked out in the background; then help with them."""
+    with closing(SinkMailbox(root)) as mailbox:
+        began, cpu, before = time.monotonic(), _cpu_seconds(process), _undetailed(root)
+        time.sleep(_PACE_SECONDS)
+        seconds = time.monotonic() - began
+        share = (_cpu_seconds(process) - cpu) / seconds
+        pace = (before - _undetailed(root)) / seconds
+        print(f"details: {pace:.0f} messages a second, with {share:.0%} of one processor")
+        detailer = Detailer(mailbox, lambda _: {})
+        while detailer.add_some(100):
+            pass
+        # From the other end than the process that serves
+        for number in reversed(range(mailbox.index.newest() >> BLOCK_BITS)):
+            if (oldest := mailbox.index.unbuilt_block()) is None or number <= oldest:
+                break
+            for _ in mailbox.index.build_block(number):
+                pass
+    _wait_for_details(root)
+
+
+def _undetailed(root: Path) -> int:
+    query = "SELECT count(*) FROM messages WHERE NOT detailed"
+    with closing(sqlite3.connect(root / "index.sqlite3")) as database:
+        return int(database.execute(query).fetchone()[0])
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _wait_for_details(root: Path) -> None:
     began = time.monotonic()
     with closing(SinkMailbox(root)) as mailbox:
         while mailbox.index.undetailed(None, 1) or mailbox.index.unbuilt_block() is not None:
             assert time.monotonic() - began < _DEADLINE_SECONDS, "details take too long"
             time.sleep(0.2)
-    return time.monotonic() - began
 
 
 @contextmanager

@@ -79,6 +79,7 @@ class MailboxUpkeep:
                 rest = POLL_SECONDS if await self.look() else 0.0
             except Exception:
                 log.exception("the upkeep of the mailbox waits for a while")
+                self._steps, self._version = None, None
                 rest = _AFTER_FAILURE_SECONDS
 
     async def look(self) -> bool:

@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import getaddresses, parseaddr
 from typing import Any, NamedTuple
 
 from chalicelib.core import ids
@@ -22,6 +21,7 @@ from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.store import message_context
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
+from infrastructure.local.sink.header_fields import address_pairs
 from infrastructure.local.sink.mail_client import one_click_url
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailbox_rows import (
@@ -174,7 +174,7 @@ def details_of(
     addresses = addresses_of(message)
     fresh = Details(
         id=message_id,
-        from_name=parseaddr(message.header("From"))[0],
+        from_name=next((name for name, address in addresses["From"] if address), ""),
         snippet=text[:_SNIPPET],
         attachments=sum(part.role == ATTACHMENT for part in message.parts),
         inlines=sum(part.role == INLINE for part in message.parts),
@@ -252,7 +252,7 @@ def addresses_in(value: str) -> list[tuple[str, str]]:
     if match:
         pairs = [(match[1] or "", match[2])]
     else:
-        pairs = [pair for pair in getaddresses([value]) if pair[1]]
+        pairs = [pair for pair in address_pairs(value) if pair[1]]
     return [(readable(name) if "=?" in name else name, address) for name, address in pairs]
 
 

@@ -5,6 +5,7 @@ more than receiving it. Malformed input gives replacement characters, never an e
 """
 
 import re
+from email.utils import getaddresses
 from functools import cache
 
 
@@ -24,6 +25,14 @@ def field(headers: bytes, name: str) -> str:
     if match is None:
         return ""
     return match[1].replace(b"\r", b"").replace(b"\n", b"").decode("utf-8", "replace").strip()
+
+
+def address_pairs(value: str) -> list[tuple[str, str]]:
+    """The names and addresses of a field; none of one that nobody could read."""
+    try:
+        return getaddresses([value])
+    except RecursionError:  # a thousand comments, each in another one
+        return []
 
 
 @cache

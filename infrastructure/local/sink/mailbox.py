@@ -15,14 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from email.utils import parseaddr
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
-from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.sink.header_fields import address_pairs, field, header_block
 from infrastructure.local.sink.mailbox_index import MailboxIndex
 from infrastructure.local.sink.mailbox_query import simple_conditions
 from infrastructure.local.sink.mailbox_rows import Condition, Row
@@ -305,7 +304,7 @@ def _row(message_id: str, trace: Trace, message: bytes, sizes: Sizes, unread: bo
 @lru_cache(maxsize=256)
 def _author(header: str) -> tuple[str, str]:
     """Return the address of a From field, and the field as people read it."""
-    return parseaddr(header)[1], readable(header)
+    return next((address for _, address in address_pairs(header)), ""), readable(header)
 
 
 def entry_of(row: Row) -> Entry:

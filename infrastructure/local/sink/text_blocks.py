@@ -199,7 +199,8 @@ class TextBlocks:
         if among is not None and among.bit_count() < _FEW:
             uids = [start + offset for offset in range(BLOCK_SIZE) if among >> offset & 1]
             in_question, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
-        query = f"SELECT uid - ? FROM extra.search_texts WHERE {in_question} AND instr(text, ?)"
-        rows = self._database.execute(query, (start, *values, text))
-        bits = set_of(offset for (offset,) in rows)
+        query = f"SELECT uid - ?, text FROM extra.search_texts WHERE {in_question}"
+        rows = self._database.execute(query, (start, *values))
+        # A search in a text of Python takes a fifth of the time of SQLite's `instr`
+        bits = set_of(offset for offset, content in rows if text in content)
         return bits if among is None else bits & among

@@ -1,6 +1,6 @@
 """Write and search the vocabulary of a block of messages.
 
-It is a text with a line for each word, those in the fewest messages first, and a set of messages
+It is a text with a line for each word, those in the most messages first, and a set of messages
 for each word. The sets of some words that follow one another are in a row: where each of them ends,
 and then each, as a list of offsets or, if that would be longer, as a bitmap.
 """
@@ -21,7 +21,8 @@ _WORDS_IN_ROW = 1 << _ROW_BITS
 _HEAD_BYTES = 2 * _WORDS_IN_ROW
 _ROWS_AT_ONCE = 100
 # Words after which it is worth looking whether all messages are found
-_PATIENCE = 64
+_PATIENCE = 16
+_FEW = 256
 _DIGITS = bytes([48, 49]) + bytes(254)
 
 
@@ -43,7 +44,7 @@ class Vocabulary:
 
     def text(self) -> bytes:
         """Return all words, in the order of their rows."""
-        self._words = sorted(self._offsets, key=lambda word: len(self._offsets[word]))
+        self._words = sorted(self._offsets, key=lambda word: (-len(self._offsets[word]), word))
         return "\n".join(["", *self._words, ""]).encode()
 
     def rows(self) -> Iterator[list[tuple[int, bytes]]]:
@@ -73,11 +74,8 @@ def union(text: bytes, words: bytes, row: Callable[[int], bytes], everything: in
     `row` returns the content of a row of `words`, `everything` are the messages of the block.
     """
     bits, marks = 0, bytearray(BLOCK_SIZE)
-    position, line_start, index = words.find(text), 0, -1
     row_number, content, ends = -1, b"", array("H")
-    matches = 0
-    while position >= 0:
-        index += words.count(b"\n", line_start, position)
+    for matches, index in enumerate(_lines_with(text, words)):
         if row_number != index >> _ROW_BITS:
             row_number = index >> _ROW_BITS
             content = row(row_number)
@@ -91,12 +89,26 @@ def union(text: bytes, words: bytes, row: Callable[[int], bytes], everything: in
         else:
             for offset in array("H", content[begin:end]):
                 marks[offset] = 1
-        matches += 1
-        if matches % _PATIENCE == 0 and bits | _of_marks(marks) == everything:
+        # After 16 words, 32, 64 and so on: the first words are in the most messages
+        is_time = matches >= _PATIENCE and matches & (matches - 1) == 0
+        if is_time and bits | _of_marks(marks) == everything:
             return everything
+    return bits | _of_marks(marks)
+
+
+def _lines_with(text: bytes, words: bytes) -> Iterator[int]:
+    """Yield the numbers of the lines that have a text in them."""
+    index, line_start, position = -1, 0, words.find(text)
+    for _ in range(_FEW):
+        if position < 0:
+            return
+        index += words.count(b"\n", line_start, position)
+        yield index
         line_start = words.find(b"\n", position)
         position = words.find(text, line_start)
-    return bits | _of_marks(marks)
+    # If so many have it, a look at each line is faster
+    lines = words[line_start:].split(b"\n")
+    yield from [index + number for number, line in enumerate(lines) if text in line]
 
 
 def set_of(offsets: Iterable[int]) -> int:

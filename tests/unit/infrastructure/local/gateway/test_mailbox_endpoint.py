@@ -15,6 +15,7 @@ from infrastructure.local.gateway import mailbox_endpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.messages.details import Detailer, Reference
 from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.sink.trace import Trace
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 from tests.unit.infrastructure.local.messages.sample_message import PNG, rich_message
 
@@ -281,6 +282,35 @@ def test_only_messages_that_match_are_flagged_or_deleted(box: Box) -> None:
     path = "/local/mailbox?q=" + quote("subject:24")
     assert box.client.ask("DELETE", path).results == {"deleted": 13}  # 24, 124, 224, 240 to 249
     assert box.list()["counts"] == {"messages": 237, "unread": 237}
+
+
+def test_the_mail_of_a_subaccount_is_an_inbox(box: Box) -> None:
+    first = box.add_rich()
+    box.add("other")
+    box.list("q=tag:vip")  # so the details are there
+    name = "subaccount:7"
+    assert box.client.ask("GET", "/local/inboxes").results == [
+        {"name": "", "messages": 2, "unread": 2},
+        {"name": name, "messages": 1, "unread": 1},
+    ]
+    assert box.subjects(f"inbox={name}") == box.subjects(f"q=inbox:{name}") == ["Grüße"]
+    box.client.ask("PUT", f"/local/mailbox/{first}", {"unread": False})
+    assert box.client.ask("GET", "/local/inboxes").results[1]["unread"] == 0
+    assert box.client.ask("DELETE", f"/local/mailbox?inbox={name}").results == {"deleted": 1}
+    assert [each["name"] for each in box.client.ask("GET", "/local/inboxes").results] == [""]
+    assert box.subjects() == ["other"]
+
+
+def test_one_inbox_is_emptied_and_the_others_stay(box: Box) -> None:
+    for inbox in ("a", "a", "b", ""):
+        trace = Trace("", ("ann@b.test",), inbox=inbox)
+        box.mailbox.store(trace, f"Subject: {inbox or 'none'}\r\n\r\n".encode())
+    path = "/local/mailbox?inbox=a&q=" + quote("subject:b")
+    assert box.client.ask("DELETE", path).results == {"deleted": 0}
+    assert box.client.ask("DELETE", "/local/mailbox?inbox=a").results == {"deleted": 2}
+    assert box.subjects() == ["none", "b"]
+    assert box.client.ask("DELETE", "/local/mailbox?inbox=").results == {"deleted": 1}
+    assert box.subjects() == ["b"]
 
 
 @pytest.mark.parametrize("query", ["q=is:old", "subaccount=x"])

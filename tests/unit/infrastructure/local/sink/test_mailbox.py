@@ -163,6 +163,11 @@ def test_a_broken_encoded_word_does_not_lose_the_message(box: SinkMailbox, subje
     assert ids(box) == [message_id]
 
 
+def test_comments_in_comments_of_a_sender_do_not_lose_the_message(box: SinkMailbox) -> None:
+    box.add("envelope@a.test", "b@b.test", message("(" * 20_000))
+    assert [entry["from"] for entry in box.list()] == ["envelope@a.test"]
+
+
 def test_without_a_from_field_the_envelope_sender_is_shown(box: SinkMailbox) -> None:
     box.add("envelope@a.test", "b@b.test", b"\r\nFrom: not a field\r\n")
     box.add("envelope@a.test", "b@b.test", b"no field at all")

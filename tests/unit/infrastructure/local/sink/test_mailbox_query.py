@@ -5,50 +5,64 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.mailbox_query import MAX_TERMS, BadQuery, conditions_of
-from infrastructure.local.sink.mailbox_rows import Details, matches_line
+from infrastructure.local.sink.mailbox_rows import matches_line
+from infrastructure.local.sink.query_terms import moment_of
+from tests.unit.infrastructure.local.sink.searched_box import SearchedBox, addresses
 from tests.unit.linear_time import assert_linear
-
-
-def message(sender: str, subject: str) -> bytes:
-    return f"From: {sender}\r\nSubject: {subject}\r\n\r\n".encode()
-
-
-def details(row_id: str, **fields: object) -> Details:
-    values = dict.fromkeys(Details._fields, "[]") | {"header_id": "", "message_id": "", "body": ""}
-    values |= {
-        "id": row_id,
-        "attachments": 0,
-        "inlines": 0,
-        "subaccount_id": 0,
-        "unusual": 0,
-    } | fields
-    return Details(**values)  # type: ignore[arg-type]
 
 
 class Searched:
     """A mailbox with three messages; a search returns the first letters of their subjects."""
 
     def __init__(self, root: Path) -> None:
-        self.box = SinkMailbox(root)
-        add = self.box.add
-        bill = add("verp@x.test", "ann@b.test", message("Shop <shop@a.test>", "Bill of May"))
-        offer = add("verp@x.test", "ben@c.test", message("Shop <shop@a.test>", "Offer"))
-        news = add("verp@y.test", "ann@c.test", message("News <news@a.test>", "News"))
-        self.box.index.add_details(
-            [
-                details(bill, attachments=1, tags='["VIP", "May"]', body="please pay 7 euro"),
-                details(offer, message_id="00", subaccount_id=7, body="spring sale"),
-                details(news, message_id="01", tags='["vip-club"]', body="sale of the spring"),
-            ]
+        self.box = SearchedBox(root)
+        self.box.add(
+            subject="Bill of May",
+            attachments=1,
+            given_tags=["May"],
+            tags='["VIP"]',
+            header_id="1.bill@a.test",
+            cc_addresses=addresses(("Cecil Lüders", "cc@c.test")),
+            body="please pay 7 euro\nbill.pdf",
         )
-        self.box.set_unread([news], False)
+        self.box.add(
+            subject="Offer",
+            recipients=["ben@c.test"],
+            inbox="offers",
+            inlines=2,
+            message_id="00",
+            subaccount_id=7,
+            reply_to_addresses=addresses(("", "answers@a.test")),
+            body="spring sale",
+        )
+        news = self.box.add(
+            "News <news@a.test>",
+            "News",
+            ["ann@c.test", "hidden@d.test"],
+            message_id="01",
+            tags='["vip-club"]',
+            to_addresses=addresses(("Ann", "ann@c.test")),
+            bcc_addresses=addresses(("", "hidden@d.test")),
+            body="sale of the spring",
+        )
+        self.box.mailbox.set_unread([news], False)
 
     def find(self, query: str) -> str:
-        rows = self.box.index.search(conditions_of(query), 10)
+        rows = self.box.mailbox.index.search(conditions_of(query), 10)
         return "".join(row.subject[0] for row in reversed(rows))
+
+
+PIECES = [
+    *("to:", "from:", "cc:", "tag:", "is:", "has:", "before:", "after:", "larger:", "inbox:"),
+    *("subject:", "message-id:", "addressed:", "subaccount:", "x:", "unread", "read", "10k", "7"),
+    *("2026-11-22", "9999-12-31T23:59:59-12:00", "attachment", "subaccount:7", "vip", "pdf"),
+    *('"', " ", "-", "!", "*", "ann", "sale", "a.test", "%", "_", "[", "?", "\\", "\n", "ß", "."),
+]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +83,41 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         ("-to:ann", "O"),
         ("from:shop", "BO"),
         ('from:"shop@a.test"', "BO"),
-        ('from:"verp@y.test"', "N"),
+        ('from:"verp@x.test"', "BON"),
         ("from:shop*a.test", "BO"),
         ("from:shop*x.test", ""),
+        ("To:ANN -From:news", "B"),
+        ("!to:ann", "O"),
+        ("to:*@d.test", "N"),
+        ("to:hidden", "N"),
+        ('to:"ann@c.test, hidden@d.test"', ""),
+        ("cc:cecil", "B"),
+        ("cc:lüders", "B"),
+        ("cc:cc@c.test", "B"),
+        ("-cc:cc@c.test", "ON"),
+        ("bcc:hidden", "N"),
+        ("bcc:ann", ""),
+        ("reply-to:answers", "O"),
+        ("message-id:BILL@", "B"),
+        ('message-id:"1.bill@a.test"', "B"),
+        ("message-id:*@a.test", "B"),
+        ("addressed:hidden", "N"),
+        ("addressed:answers", "O"),
+        ("-addressed:answers", "BN"),
+        ("has:inline", "O"),
+        ("is:tagged", "BN"),
+        ("-is:tagged", "O"),
+        ("tag:may", "B"),
+        ("inbox:offers", "O"),
+        ("inbox:Offers", ""),
+        ("inbox:subaccount:7", "O"),
+        ("inbox:subaccount:8", ""),
+        ('inbox:""', "BN"),
+        ("larger:1", "BON"),
+        ("larger:1kb", ""),
+        ("smaller:0.5m", "BON"),
+        ("bill.pdf", "B"),
+        ("after:2001/02/03 before:31.12.2999", "BON"),
         ("subject:may", "B"),
         ('subject:"bill of may"', "B"),
         ('subject:"bill"', ""),
@@ -109,6 +155,8 @@ def test_operators_choose_messages(searched: Searched, query: str, subjects: str
         ("before:yesterday", "before: and after:"),
         ("after:", "after: needs a value"),
         ("subaccount:x", "id of a subaccount"),
+        ("larger:huge", "take a size"),
+        ("inbox:", "inbox: needs a value"),
         ('colour:"red"', "no operator colour:"),
         ('"no end', "cannot read"),
         ("a " * (MAX_TERMS + 1), "at most"),
@@ -141,6 +189,43 @@ def test_no_pattern_takes_long() -> None:
 
 def test_a_message_without_details_is_in_no_search_that_needs_them(tmp_path: Path) -> None:
     box = SinkMailbox(tmp_path)
-    box.add("", "ann@b.test", message("a@a.test", "Hello"))
+    box.add("", "ann@b.test", b"From: a@a.test\r\nSubject: Hello\r\n\r\n")
     assert box.index.search(conditions_of("hello"), 10) == []
     assert len(box.index.search(conditions_of("subject:hello"), 10)) == 1
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_search_is_read_or_refused(query: str) -> None:
+    try:
+        conditions = conditions_of(query, tz="Europe/Berlin")
+    except BadQuery:
+        return
+    assert len(conditions) <= MAX_TERMS
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_what_can_be_read_can_be_searched(searched: Searched, query: str) -> None:
+    try:
+        conditions = conditions_of(query)
+    except BadQuery:
+        return
+    index = searched.box.mailbox.index
+    messages, unread = index.count(conditions)
+    rows = index.search(conditions, 10)
+    assert (messages, unread) == (len(rows), sum(row.unread for row in rows))
+    assert [row.uid for row in rows] == index.uids(conditions)[::-1]
+
+
+def test_many_asterisks_take_no_time(tmp_path: Path) -> None:
+    box = SearchedBox(tmp_path)
+    box.add(subject="a" * 5000)
+    index = box.mailbox.index
+    assert_linear(lambda text: index.count(conditions_of(f"subject:{text}")), "*a" * 400 + "*b")
+
+
+def test_a_time_without_an_offset_is_of_the_time_zone() -> None:
+    assert moment_of("2026-11-22T12:00", "Europe/Berlin") == moment_of("2026-11-22T11:00Z")
+    assert moment_of("2026-11-22T12:00", "No/Where") == moment_of("2026-11-22T12:00Z")
+    assert moment_of("1764000000") == moment_of("2025-11-24T16:00:00Z")
+    assert moment_of("0001-01-01", "Asia/Tokyo") is None
+    assert moment_of("9999-12-31T23:59:59-12:00") is None
