@@ -47,8 +47,8 @@ def service(
         MP_SMTP_RELAY_HOST="127.0.0.1",
         MP_SMTP_RELAY_PORT=str(outside[1]),
         RELEASE_RECIPIENTS="*@example.test",
-        POP3_PORT="0",
-        IMAP_PORT="0",
+        CATCH_PORT="",  # Mailpit's variables name them
+        MAILPIT_PORT="",
     )
     yield running
     running.stop()

@@ -30,6 +30,8 @@ ROOT = Path(__file__).parent.parent.parent
 KEY = "journey-key"
 # Longer than anything takes on a busy machine: only what never happens fails
 PATIENCE = 300.0
+# They are the same for every service, and several start at once
+_MAILBOX_PORTS = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"), "0")
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
@@ -116,6 +118,7 @@ class Service:
             "API_KEY": KEY,
             "DATA_DIR": str(self.data_dir),
             "XDG_STATE_HOME": str(self.data_dir),
+            **_MAILBOX_PORTS,
         }
         with (self.data_dir / "output.log").open("wb") as log:
             self.process = subprocess.Popen(
