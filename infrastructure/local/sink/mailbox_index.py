@@ -271,8 +271,8 @@ class MailboxIndex:
                 rows = self._database.execute(query, (last, _CHECKED_AT_ONCE)).fetchall()
                 uids = [uid for (uid,) in rows]
                 query = "SELECT uid FROM messages WHERE uid IN (SELECT value FROM json_each(?))"
-                found = {row[0] for row in self._database.execute(query, (json.dumps(uids),))}
-                if lost := [uid for uid in uids if uid not in found]:
+                present = {row[0] for row in self._database.execute(query, (json.dumps(uids),))}
+                if lost := [uid for uid in uids if uid not in present]:
                     self._drop_details(lost)
             if len(uids) < _CHECKED_AT_ONCE:
                 return

@@ -105,11 +105,11 @@ class MailboxSearch:
                 bits = self._bits(number, texts)
             if bits:
                 start = number << BLOCK_BITS
-                chosen = Condition(
+                in_block = Condition(
                     "uid BETWEEN ? AND ? AND substr(?, uid - ? + 1, 1) = x'31'",
                     (start, start + BLOCK_SIZE - 1, marks_of(bits), start),
                 )
-                yield _source([chosen, *others])
+                yield _source([in_block, *others])
 
     def _bits(self, number: int, texts: Sequence[Condition]) -> int:
         bits = -1

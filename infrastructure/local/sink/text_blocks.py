@@ -195,11 +195,11 @@ class TextBlocks:
     def _in_texts(self, number: int, text: str, among: int | None = None) -> int:
         start = number << BLOCK_BITS
         values: tuple[str | int, ...] = (start, start + BLOCK_SIZE - 1)
-        chosen = "uid BETWEEN ? AND ?"
+        scope = "uid BETWEEN ? AND ?"
         if among is not None and among.bit_count() < _FEW:
             uids = [start + offset for offset in range(BLOCK_SIZE) if among >> offset & 1]
-            chosen, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
-        query = f"SELECT uid - ?, text FROM extra.search_texts WHERE {chosen}"
+            scope, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
+        query = f"SELECT uid - ?, text FROM extra.search_texts WHERE {scope}"
         rows = self._database.execute(query, (start, *values))
         # A search in a text of Python takes a fifth of the time of SQLite's `instr`
         bits = set_of(offset for offset, content in rows if text in content)

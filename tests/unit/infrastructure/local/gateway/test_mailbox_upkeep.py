@@ -21,7 +21,7 @@ from tests.unit.infrastructure.local.sink.searched_box import details
 DEADLINE_SECONDS = 20.0
 
 
-class Kept:
+class WatchedBox:
     """A mailbox that another process fills, with its upkeep."""
 
     def __init__(self, root: Path) -> None:
@@ -59,11 +59,11 @@ class Kept:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Kept]:
-    kept = Kept(tmp_path)
-    yield kept
-    kept.sink.close()
-    kept.mailbox.close()
+def box(tmp_path: Path) -> Iterator[WatchedBox]:
+    box = WatchedBox(tmp_path)
+    yield box
+    box.sink.close()
+    box.mailbox.close()
 
 
 async def until_true(condition: object) -> None:
@@ -73,103 +73,103 @@ async def until_true(condition: object) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_after_a_burst_only_the_newest_messages_are_left(kept: Kept) -> None:
-    ids = kept.add(2000)
+def test_after_a_burst_only_the_newest_messages_are_left(box: WatchedBox) -> None:
+    ids = box.add(2000)
 
     async def run() -> float:
-        upkeep = kept.upkeep(max_messages=500)
+        upkeep = box.upkeep(max_messages=500)
         await upkeep.start()
         began = time.monotonic()
-        await until_true(lambda: kept.mailbox.index.counts()[0] == 500)
+        await until_true(lambda: box.mailbox.index.counts()[0] == 500)
         seconds = time.monotonic() - began
         await upkeep.stop()
         return seconds
 
     assert asyncio.run(run()) < 5
-    assert sorted(kept.mailbox.index.ids()) == ids[1500:]
+    assert sorted(box.mailbox.index.ids()) == ids[1500:]
 
 
-def test_each_inbox_has_its_own_limit(kept: Kept) -> None:
-    kept.add(5, "a")
-    kept.add(2, "b")
-    kept.add(4)
-    subaccount_ids = kept.add(4, "c")
-    kept.mailbox.index.add_details(
+def test_each_inbox_has_its_own_limit(box: WatchedBox) -> None:
+    box.add(5, "a")
+    box.add(2, "b")
+    box.add(4)
+    subaccount_ids = box.add(4, "c")
+    box.mailbox.index.add_details(
         [details(each, message_id="00", subaccount_id=7) for each in subaccount_ids]
     )
-    kept.looked(kept.upkeep(max_messages=3), 1)
-    assert [(each.name, each.messages) for each in kept.mailbox.index.inboxes()] == [
+    box.looked(box.upkeep(max_messages=3), 1)
+    assert [(each.name, each.messages) for each in box.mailbox.index.inboxes()] == [
         *(("", 3), ("a", 3), ("b", 2), ("c", 3)),
         ("subaccount:7", 3),
     ]
 
 
-def test_a_limit_holds_for_a_subaccount_in_several_inboxes(kept: Kept) -> None:
-    ids = [*kept.add(2, "a"), *kept.add(2, "b")]
-    kept.mailbox.index.add_details(
-        [details(each, message_id="00", subaccount_id=7) for each in ids]
-    )
-    kept.looked(kept.upkeep(max_messages=3), 1)
-    assert sorted(kept.mailbox.index.ids()) == ids[1:]
+def test_a_limit_holds_for_a_subaccount_in_several_inboxes(box: WatchedBox) -> None:
+    ids = [*box.add(2, "a"), *box.add(2, "b")]
+    box.mailbox.index.add_details([details(each, message_id="00", subaccount_id=7) for each in ids])
+    box.looked(box.upkeep(max_messages=3), 1)
+    assert sorted(box.mailbox.index.ids()) == ids[1:]
 
 
 def test_old_messages_go_also_when_no_mail_comes(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    box: WatchedBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_upkeep, "TRIM_SECONDS", 0.0)
-    kept.add(3)
-    upkeep = kept.upkeep(max_age=3600)
-    kept.looked(upkeep, 1)
-    assert kept.mailbox.index.counts()[0] == 3
-    kept.now += 3700
-    kept.looked(upkeep, 1)
-    assert kept.mailbox.index.counts()[0] == 0
+    box.add(3)
+    upkeep = box.upkeep(max_age=3600)
+    box.looked(upkeep, 1)
+    assert box.mailbox.index.counts()[0] == 3
+    box.now += 3700
+    box.looked(upkeep, 1)
+    assert box.mailbox.index.counts()[0] == 0
 
 
-def test_without_limits_nothing_is_deleted(kept: Kept) -> None:
-    kept.add(3)
-    kept.now += 1e9
-    kept.looked(kept.upkeep(), 1)
-    assert kept.mailbox.index.counts()[0] == 3
+def test_without_limits_nothing_is_deleted(box: WatchedBox) -> None:
+    box.add(3)
+    box.now += 1e9
+    box.looked(box.upkeep(), 1)
+    assert box.mailbox.index.counts()[0] == 3
 
 
-def test_details_are_worked_out_before_anybody_asks(kept: Kept) -> None:
-    kept.add(60)
-    upkeep = kept.upkeep()
-    kept.looked(upkeep, 1)
-    assert kept.undetailed() == 60  # so much mail means that more is coming
-    kept.looked(upkeep, 6)
-    assert kept.undetailed() == 0
-    assert kept.mailbox.index.count(conditions_of("sale"))[0] == 60
+def test_details_are_worked_out_before_anybody_asks(box: WatchedBox) -> None:
+    box.add(60)
+    upkeep = box.upkeep()
+    box.looked(upkeep, 1)
+    assert box.undetailed() == 60  # so much mail means that more is coming
+    box.looked(upkeep, 6)
+    assert box.undetailed() == 0
+    assert box.mailbox.index.count(conditions_of("sale"))[0] == 60
 
 
-def test_without_new_mail_there_is_only_a_look(kept: Kept) -> None:
-    kept.add()
-    upkeep = kept.upkeep()
-    kept.looked(upkeep, 6)
-    changes = kept.mailbox.index.version()
+def test_without_new_mail_there_is_only_a_look(box: WatchedBox) -> None:
+    box.add()
+    upkeep = box.upkeep()
+    box.looked(upkeep, 6)
+    changes = box.mailbox.index.version()
     statements: list[str] = []
-    kept.mailbox.index._database.set_trace_callback(statements.append)
-    kept.looked(upkeep, 3)
-    assert kept.mailbox.index.version() == changes
+    box.mailbox.index._database.set_trace_callback(statements.append)
+    box.looked(upkeep, 3)
+    assert box.mailbox.index.version() == changes
     assert len(set(statements)) == 2, statements
 
 
-def test_work_pauses_while_requests_are_served(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_pauses_while_requests_are_served(
+    box: WatchedBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mailbox_upkeep, "QUIET_SECONDS", 0.5)
-    kept.add(50)
-    upkeep = kept.upkeep()
-    kept.looked(upkeep, 2)  # so much mail is waited for, and old details are dropped
-    kept.activity.note()
-    kept.looked(upkeep, 1)
-    assert kept.undetailed() == 50 - mailbox_upkeep.STEP_MESSAGES
+    box.add(50)
+    upkeep = box.upkeep()
+    box.looked(upkeep, 2)  # so much mail is waited for, and old details are dropped
+    box.activity.note()
+    box.looked(upkeep, 1)
+    assert box.undetailed() == 50 - mailbox_upkeep.STEP_MESSAGES
 
 
-def test_a_failure_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_ends_nothing(box: WatchedBox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_upkeep, "_AFTER_FAILURE_SECONDS", 0.0)
     monkeypatch.setattr(mailbox_upkeep, "POLL_SECONDS", 0.01)
-    kept.add()
-    work = kept.detailer.add_some
+    box.add()
+    work = box.detailer.add_some
     failures = [OSError("no table"), OSError("no table")]
 
     def fail_at_first(most: int) -> bool:
@@ -177,12 +177,12 @@ def test_a_failure_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> 
             raise failures.pop()
         return work(most)
 
-    monkeypatch.setattr(kept.detailer, "add_some", fail_at_first)
+    monkeypatch.setattr(box.detailer, "add_some", fail_at_first)
 
     async def run() -> None:
-        upkeep = kept.upkeep()
+        upkeep = box.upkeep()
         await upkeep.start()
-        await until_true(lambda: not kept.undetailed())
+        await until_true(lambda: not box.undetailed())
         await upkeep.stop()
         await upkeep.stop()
 

@@ -38,8 +38,8 @@ def test_a_text_that_very_many_words_have_is_found_in_all_of_them(word_count: in
     for number in range(word_count):
         vocabulary.add([f"x{number}y", f"z{number}"], number % 1000)
     words, rows = vocabulary.text(), dict(row for rows in vocabulary.rows() for row in rows)
-    found = union(b"x", words, rows.__getitem__, set_of(range(2000)))
-    assert found == set_of(range(min(word_count, 1000)))
+    messages = union(b"x", words, rows.__getitem__, set_of(range(2000)))
+    assert messages == set_of(range(min(word_count, 1000)))
 
 
 def test_a_set_is_a_bitmap_of_the_size_of_a_block() -> None:
@@ -142,7 +142,7 @@ def test_full_blocks_get_vocabularies_once_all_details_are_there(tmp_path: Path)
 
 def test_details_of_messages_that_are_gone_are_dropped(tmp_path: Path) -> None:
     box = SearchedBox(tmp_path)
-    kept = [box.add(body="kept") for _ in range(3)]
+    present_ids = [box.add(body="kept") for _ in range(3)]
     lost = [box.add(body="lost") for _ in range(3)]
     box.mailbox.close()
     for message_id in lost:
@@ -152,4 +152,4 @@ def test_details_of_messages_that_are_gone_are_dropped(tmp_path: Path) -> None:
     list(index.drop_orphans())
     for table in ("details", "search_fields", "search_texts"):
         assert index._database.execute(f"SELECT count(*) FROM extra.{table}").fetchone() == (3,)
-    assert sorted(index.ids(conditions_of("kept"))) == kept
+    assert sorted(index.ids(conditions_of("kept"))) == present_ids
