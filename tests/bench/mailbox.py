@@ -97,8 +97,8 @@ def _print(name: str, figures: dict[str, list[float]]) -> None:
         f" [{verdict}: at most {MILLISECONDS_BAR:g}]"
     )
     for search, values in sorted(figures.items(), key=lambda pair: -max(pair[1]))[:8]:
-        label = search or "(all)"
-        print(f"  {label}: median {statistics.median(values):.1f} ms, worst {max(values):.1f} ms")
+        name = search or "(all)"
+        print(f"  {name}: median {statistics.median(values):.1f} ms, worst {max(values):.1f} ms")
 
 
 def _searches(port: int, repeats: int) -> dict[str, list[float]]:

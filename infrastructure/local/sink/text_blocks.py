@@ -3,8 +3,9 @@
 Messages are in blocks by their uid. A block that is full gets two vocabularies: its words, and what
 blanks part if it is more than a word, such as an address. A part of a word is then looked for in
 all different words of a block, which are far less than its text; the answer is exact. What has
-blanks in it is looked for in the texts of the messages that have all its pieces. Without
-vocabularies, all texts of a block are searched.
+blanks in it is looked for in the texts of the messages that have all its pieces. So that these are
+few, a third vocabulary has the phrases of frequent words. Without vocabularies, all texts of a
+block are searched.
 
 The sets of messages of a vocabulary's words are in `block_messages`, those of some words in a row.
 """
@@ -24,20 +25,24 @@ from infrastructure.local.sink.vocabulary import (
     BLOCK_SIZE,
     Vocabulary,
     bitmap,
+    phrases_of,
     set_of,
     union,
 )
 
-_WORDS, _OTHERS = 0, 1
-_KINDS = (_WORDS, _OTHERS)
+_WORDS, _OTHERS, _PHRASES = 0, 1, 2
 _WORD = re.compile(r"\w+")
 _MOST_ANSWERS = 4000
 # Texts that are read in one step of building
 _AT_ONCE = 32
+# A vocabulary with more would help no search, and take much memory
+_MOST_CHARACTERS = 2_000_000
+# What one in so many messages has is frequent
+_OFTEN = 8
 # So many texts are read one by one, more in one go
 _FEW = 200
 # Rows of messages are numbered by block, kind and row
-_KIND_SHIFT, _BLOCK_SHIFT = 20, 21
+_KIND_SHIFT, _BLOCK_SHIFT = 20, 22
 
 
 class TextBlocks:
@@ -91,14 +96,9 @@ class TextBlocks:
 
     def build(self, number: int) -> Iterator[None]:
         """Give a block its vocabularies, with a step for some messages at a time."""
-        start = number << BLOCK_BITS
-        words, others = Vocabulary(), Vocabulary()
+        words, others, phrases = Vocabulary(), Vocabulary(), Vocabulary()
         offsets: list[int] = []
-        for first in range(start, start + BLOCK_SIZE, _AT_ONCE):
-            with self._lock:
-                query = "SELECT uid - ?, text FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
-                rows = self._database.execute(query, (start, first, first + _AT_ONCE - 1))
-                texts = rows.fetchall()
+        for texts in self._texts(number):
             for offset, text in texts:
                 offsets.append(offset)
                 pieces = set(text.split())
@@ -106,18 +106,45 @@ class TextBlocks:
                 pieces -= simple
                 others.add(pieces, offset)
                 words.add(simple.union(_WORD.findall(" ".join(pieces))), offset)
+            if words.characters + others.characters > _MOST_CHARACTERS:
+                self._give_up(number)
+                return
             yield
-        for kind, vocabulary in zip(_KINDS, (words, others), strict=True):
-            # Last, because it makes the rows before it valid
-            text = vocabulary.text()
+        often = len(offsets) // _OFTEN
+        frequent = words.frequent(often) | others.frequent(often)
+        for texts in self._texts(number):
+            for offset, text in texts:
+                if phrases.characters < _MOST_CHARACTERS:
+                    phrases.add(phrases_of(text, frequent), offset)
+            yield
+        # The words come last, because they say that the block has all vocabularies
+        for kind, vocabulary in ((_PHRASES, phrases), (_OTHERS, others), (_WORDS, words)):
+            content = vocabulary.text()
             for rows_of_messages in vocabulary.rows():
                 self._store(number, kind, rows_of_messages)
                 yield
+            self._store_words(number, kind, bitmap(set_of(offsets)), content)
+
+    def _texts(self, number: int) -> Iterator[list[tuple[int, str]]]:
+        """Yield offsets and texts of a block, some at a time."""
+        start = number << BLOCK_BITS
+        query = "SELECT uid - ?, text FROM extra.search_texts WHERE uid BETWEEN ? AND ?"
+        for first in range(start, start + BLOCK_SIZE, _AT_ONCE):
             with self._lock:
-                self._database.execute(
-                    "INSERT OR REPLACE INTO extra.text_blocks VALUES (?, ?, ?, ?)",
-                    (number, kind, bitmap(set_of(offsets)), text),
-                )
+                rows = self._database.execute(query, (start, first, first + _AT_ONCE - 1))
+                texts = rows.fetchall()
+            yield texts
+
+    def _give_up(self, number: int) -> None:
+        """Leave a block without vocabularies, which would be as long as its texts."""
+        self._store_words(number, _WORDS, b"", b"")
+
+    def _store_words(self, number: int, kind: int, members: bytes, words: bytes) -> None:
+        with self._lock:
+            self._database.execute(
+                "INSERT OR REPLACE INTO extra.text_blocks VALUES (?, ?, ?, ?)",
+                (number, kind, members, words),
+            )
 
     def drop_old(self) -> None:
         """Delete the vocabularies of blocks that are older than every message."""
@@ -160,8 +187,9 @@ class TextBlocks:
             self._answers.popitem(last=False)
         return answer
 
-    def _in_vocabulary(self, number: int, text: str) -> int | None:
-        kind = _WORDS if _WORD.fullmatch(text) else _OTHERS
+    def _in_vocabulary(self, number: int, text: str, kind: int | None = None) -> int | None:
+        if kind is None:
+            kind = _WORDS if _WORD.fullmatch(text) else _OTHERS
         row = self._row(number, kind)
         if row is None:
             return None
@@ -179,7 +207,7 @@ class TextBlocks:
     def _row(self, number: int, kind: int) -> tuple[bytes, bytes] | None:
         query = "SELECT members, words FROM extra.text_blocks WHERE number = ? AND kind = ?"
         row: tuple[bytes, bytes] | None = self._database.execute(query, (number, kind)).fetchone()
-        return row
+        return row if row and row[0] else None
 
     def _with_blanks(self, number: int, text: str, pieces: Sequence[str]) -> int | None:
         bits = -1
@@ -190,16 +218,21 @@ class TextBlocks:
             bits &= matching
             if not bits:
                 return 0
-        return self._in_texts(number, text, bits)
+        if not pieces or "\n" in text:  # a phrase is in one line
+            return self._in_texts(number, text, bits if pieces else None)
+        in_phrases = self._in_vocabulary(number, text, _PHRASES) or 0
+        return in_phrases | self._in_texts(number, text, bits & ~in_phrases)
 
     def _in_texts(self, number: int, text: str, among: int | None = None) -> int:
         start = number << BLOCK_BITS
         values: tuple[str | int, ...] = (start, start + BLOCK_SIZE - 1)
-        in_question = "uid BETWEEN ? AND ?"
+        scope = "uid BETWEEN ? AND ?"
+        if not among and among is not None:
+            return 0
         if among is not None and among.bit_count() < _FEW:
             uids = [start + offset for offset in range(BLOCK_SIZE) if among >> offset & 1]
-            in_question, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
-        query = f"SELECT uid - ?, text FROM extra.search_texts WHERE {in_question}"
+            scope, values = "uid IN (SELECT value FROM json_each(?))", (json.dumps(uids),)
+        query = f"SELECT uid - ?, text FROM extra.search_texts WHERE {scope}"
         rows = self._database.execute(query, (start, *values))
         # A search in a text of Python takes a fifth of the time of SQLite's `instr`
         bits = set_of(offset for offset, content in rows if text in content)

@@ -32,6 +32,8 @@ class Vocabulary:
     def __init__(self) -> None:
         self._offsets: dict[str, array[int]] = {}
         self._words: list[str] = []
+        #: The characters of all words
+        self.characters = 0
 
     def add(self, words: Iterable[str], offset: int) -> None:
         """Add the words of a message, each of them once."""
@@ -41,6 +43,11 @@ class Vocabulary:
                 offsets[word].append(offset)
             except KeyError:
                 offsets[word] = array("H", (offset,))
+                self.characters += len(word)
+
+    def frequent(self, number: int) -> set[str]:
+        """Return the words that more than so many messages have."""
+        return {word for word, offsets in self._offsets.items() if len(offsets) > number}
 
     def text(self) -> bytes:
         """Return all words, in the order of their rows."""
@@ -57,6 +64,21 @@ class Vocabulary:
                 yield rows
                 rows = []
         yield rows
+
+
+def phrases_of(text: str, frequent: set[str]) -> set[str]:
+    """Return what several of the frequent words stand together in, one blank between them."""
+    phrases: set[str] = set()
+    for line in text.split("\n"):
+        words: list[str] = []
+        for word in [*line.split(" "), ""]:
+            if word in frequent:
+                words.append(word)
+                continue
+            if len(words) > 1:
+                phrases.add(" ".join(words))
+            words = []
+    return phrases
 
 
 def _row(sets: Sequence[array[int]]) -> bytes:

@@ -21,7 +21,7 @@ from tests.unit.infrastructure.local.sink.searched_box import details
 DEADLINE_SECONDS = 20.0
 
 
-class BoxWithUpkeep:
+class WatchedBox:
     """A mailbox that another process fills, with its upkeep."""
 
     def __init__(self, root: Path) -> None:
@@ -59,8 +59,8 @@ class BoxWithUpkeep:
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Iterator[BoxWithUpkeep]:
-    box = BoxWithUpkeep(tmp_path)
+def box(tmp_path: Path) -> Iterator[WatchedBox]:
+    box = WatchedBox(tmp_path)
     yield box
     box.sink.close()
     box.mailbox.close()
@@ -73,7 +73,7 @@ async def until_true(condition: object) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_after_a_burst_only_the_newest_messages_are_left(box: BoxWithUpkeep) -> None:
+def test_after_a_burst_only_the_newest_messages_are_left(box: WatchedBox) -> None:
     ids = box.add(2000)
 
     async def run() -> float:
@@ -89,7 +89,7 @@ def test_after_a_burst_only_the_newest_messages_are_left(box: BoxWithUpkeep) -> 
     assert sorted(box.mailbox.index.ids()) == ids[1500:]
 
 
-def test_each_inbox_has_its_own_limit(box: BoxWithUpkeep) -> None:
+def test_each_inbox_has_its_own_limit(box: WatchedBox) -> None:
     box.add(5, "a")
     box.add(2, "b")
     box.add(4)
@@ -104,7 +104,7 @@ def test_each_inbox_has_its_own_limit(box: BoxWithUpkeep) -> None:
     ]
 
 
-def test_a_limit_holds_for_a_subaccount_in_several_inboxes(box: BoxWithUpkeep) -> None:
+def test_a_limit_holds_for_a_subaccount_in_several_inboxes(box: WatchedBox) -> None:
     ids = [*box.add(2, "a"), *box.add(2, "b")]
     box.mailbox.index.add_details([details(each, message_id="00", subaccount_id=7) for each in ids])
     box.looked(box.upkeep(max_messages=3), 1)
@@ -112,7 +112,7 @@ def test_a_limit_holds_for_a_subaccount_in_several_inboxes(box: BoxWithUpkeep) -
 
 
 def test_old_messages_go_also_when_no_mail_comes(
-    box: BoxWithUpkeep, monkeypatch: pytest.MonkeyPatch
+    box: WatchedBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_upkeep, "TRIM_SECONDS", 0.0)
     box.add(3)
@@ -124,14 +124,14 @@ def test_old_messages_go_also_when_no_mail_comes(
     assert box.mailbox.index.counts()[0] == 0
 
 
-def test_without_limits_nothing_is_deleted(box: BoxWithUpkeep) -> None:
+def test_without_limits_nothing_is_deleted(box: WatchedBox) -> None:
     box.add(3)
     box.now += 1e9
     box.looked(box.upkeep(), 1)
     assert box.mailbox.index.counts()[0] == 3
 
 
-def test_details_are_worked_out_before_anybody_asks(box: BoxWithUpkeep) -> None:
+def test_details_are_worked_out_before_anybody_asks(box: WatchedBox) -> None:
     box.add(60)
     upkeep = box.upkeep()
     box.looked(upkeep, 1)
@@ -141,7 +141,7 @@ def test_details_are_worked_out_before_anybody_asks(box: BoxWithUpkeep) -> None:
     assert box.mailbox.index.count(conditions_of("sale"))[0] == 60
 
 
-def test_without_new_mail_there_is_only_a_look(box: BoxWithUpkeep) -> None:
+def test_without_new_mail_there_is_only_a_look(box: WatchedBox) -> None:
     box.add()
     upkeep = box.upkeep()
     box.looked(upkeep, 6)
@@ -154,7 +154,7 @@ def test_without_new_mail_there_is_only_a_look(box: BoxWithUpkeep) -> None:
 
 
 def test_work_pauses_while_requests_are_served(
-    box: BoxWithUpkeep, monkeypatch: pytest.MonkeyPatch
+    box: WatchedBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_upkeep, "QUIET_SECONDS", 0.5)
     box.add(50)
@@ -165,7 +165,7 @@ def test_work_pauses_while_requests_are_served(
     assert box.undetailed() == 50 - mailbox_upkeep.STEP_MESSAGES
 
 
-def test_a_failure_ends_nothing(box: BoxWithUpkeep, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_ends_nothing(box: WatchedBox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_upkeep, "_AFTER_FAILURE_SECONDS", 0.0)
     monkeypatch.setattr(mailbox_upkeep, "POLL_SECONDS", 0.01)
     box.add()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.sink import text_blocks
 from infrastructure.local.sink.mailbox_query import conditions_of
 from infrastructure.local.sink.mailbox_rows import Condition
 from infrastructure.local.sink.vocabulary import BLOCK_SIZE, Vocabulary, bitmap, set_of, union
@@ -47,6 +49,11 @@ def test_a_set_is_a_bitmap_of_the_size_of_a_block() -> None:
 
 
 BODIES = [
+    # Frequent words, of which no phrase goes over a line, a double blank or a tab
+    *["the spring sale begins"] * 2,
+    "begins the\nspring sale",
+    "sale  begins the spring",
+    "spring\tsale",
     "the spring sale begins",
     "sale of the spring, today",
     "write to ann@b.test or (ben@c.test)",
@@ -81,6 +88,7 @@ def numbers(box: SearchedBox, *texts: str, negated: bool = False) -> list[int]:
     [
         *("sale", "spring sale", "ale be", "the", "e", " ", "ann@b.test", "@", "c.test)", "_"),
         *("größe", "größ", "shop.example/a?b", "b=1&c", "absent", "sale  begins", "sale begins"),
+        *("sale begins the", "he\nspr", "sale  b", "g sale", "begins the", "g\ts", "pring sale be"),
         *("spring, today", "to ann@b.test or", "to absent or", "le of the s", " the spring"),
     ],
 )
@@ -108,6 +116,37 @@ def test_any_texts_are_found_by_vocabularies_as_in_the_texts(
     if texts:
         first, second = (numbers(box, *texts, negated=negated) for box in boxes)
         assert first == second
+
+
+@given(
+    st.lists(st.text("ab \n.", max_size=8), min_size=1, max_size=9),
+    st.text("ab \n.", min_size=1, max_size=4),
+)
+@settings(max_examples=25, deadline=None)
+def test_any_phrases_of_any_texts_are_found(bodies: list[str], text: str) -> None:
+    with TemporaryDirectory() as root:
+        box = SearchedBox(Path(root))
+        for number, body in enumerate(bodies):
+            box.add(subject=str(number), body=body)
+        before = numbers(box, text)
+        box.build()
+        assert numbers(box, text) == before
+        box.mailbox.close()
+
+
+def test_texts_that_are_all_different_get_no_vocabularies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_blocks, "_MOST_CHARACTERS", 100)
+    box = SearchedBox(tmp_path)
+    for number in range(10):
+        box.add(subject=str(number), body=f"{number:040x} sale")
+    box.build()
+    query = "SELECT kind, length(words) FROM extra.text_blocks"
+    assert box.mailbox.index._database.execute(query).fetchall() == [(0, 0)]
+    assert numbers(box, "sale") == list(range(10))
+    assert numbers(box, "0" * 39 + "7 sale") == [7]
+    assert numbers(box, "absent", negated=True) == list(range(10))
 
 
 def test_deleted_messages_are_in_no_answer(tmp_path: Path) -> None:
@@ -142,7 +181,7 @@ def test_full_blocks_get_vocabularies_once_all_details_are_there(tmp_path: Path)
 
 def test_details_of_messages_that_are_gone_are_dropped(tmp_path: Path) -> None:
     box = SearchedBox(tmp_path)
-    remaining_ids = [box.add(body="kept") for _ in range(3)]
+    present_ids = [box.add(body="kept") for _ in range(3)]
     lost = [box.add(body="lost") for _ in range(3)]
     box.mailbox.close()
     for message_id in lost:
@@ -152,4 +191,4 @@ def test_details_of_messages_that_are_gone_are_dropped(tmp_path: Path) -> None:
     list(index.drop_orphans())
     for table in ("details", "search_fields", "search_texts"):
         assert index._database.execute(f"SELECT count(*) FROM extra.{table}").fetchone() == (3,)
-    assert sorted(index.ids(conditions_of("kept"))) == remaining_ids
+    assert sorted(index.ids(conditions_of("kept"))) == present_ids
