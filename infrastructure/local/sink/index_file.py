@@ -7,9 +7,11 @@ cut may take from the index.
 """
 
 import fcntl
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from infrastructure.local.sink.mailbox_rows import Row, matches_line
@@ -23,6 +25,8 @@ from infrastructure.local.sink.mailbox_schema import (
 EXTRA = "details.sqlite3"
 # Larger pages make a search text, which takes several small ones, one read
 _EXTRA_PAGE_BYTES = 16_384
+# Files whose rows are read together
+_COMPARED_AT_ONCE = 500
 
 
 def open_index(
@@ -98,22 +102,43 @@ def _reconcile(
     stored_ids: Callable[[], Iterable[tuple[str, bool]]],
     summarise: Callable[[str], Row | None],
 ) -> None:
-    # In a table, because the memory of a process must not grow with the mailbox
-    database.execute("CREATE TEMP TABLE files (id TEXT PRIMARY KEY, unread) WITHOUT ROWID")
     with transaction(database):
-        # Rows first, files second: a file always exists before its row, so no live row is lost.
-        database.execute("SELECT 1 FROM messages LIMIT 1").fetchone()
-        database.executemany("INSERT OR REPLACE INTO temp.files VALUES (?, ?)", stored_ids())
-        database.execute("DELETE FROM messages WHERE id NOT IN (SELECT id FROM temp.files)")
-        database.execute(
-            "UPDATE messages SET unread = NOT unread WHERE unread <>"
-            " (SELECT unread FROM temp.files WHERE files.id = messages.id)"
-        )
-        fresh = database.execute(
-            "SELECT id FROM temp.files EXCEPT SELECT id FROM messages ORDER BY id"
-        )
-        rows = (summarise(message_id) for (message_id,) in fresh)
-        database.executemany(INSERT, (row[:-1] for row in rows if row is not None))
+        # In a table, because the memory of a process must not grow with the mailbox
+        database.execute("CREATE TEMP TABLE fresh (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        rows, indexed = database.execute("SELECT count(*) FROM messages").fetchone()[0], 0
+        files = iter(stored_ids())
+        while batch := dict(islice(files, _COMPARED_AT_ONCE)):
+            unread_by_id = _unread(database, batch)
+            indexed += len(unread_by_id)
+            flagged = [
+                (batch[message_id], message_id)
+                for message_id, unread in unread_by_id.items()
+                if batch[message_id] != unread
+            ]
+            database.executemany("UPDATE messages SET unread = ? WHERE id = ?", flagged)
+            fresh = [(message_id,) for message_id in batch.keys() - unread_by_id.keys()]
+            database.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?)", fresh)
+        if indexed < rows:
+            _delete_lost(database, stored_ids)
+        ids = database.execute("SELECT id FROM temp.fresh ORDER BY id")
+        summaries = (summarise(message_id) for (message_id,) in ids)
+        database.executemany(INSERT, (row[:-1] for row in summaries if row is not None))
+        database.execute("DROP TABLE temp.fresh")
+
+
+def _unread(database: sqlite3.Connection, message_ids: Iterable[str]) -> dict[str, bool]:
+    query = "SELECT id, unread FROM messages WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(database.execute(query, (json.dumps(list(message_ids)),)).fetchall())
+
+
+def _delete_lost(
+    database: sqlite3.Connection, stored_ids: Callable[[], Iterable[tuple[str, bool]]]
+) -> None:
+    """Delete the rows whose file is gone; in a transaction, so that none comes meanwhile."""
+    database.execute("CREATE TEMP TABLE files (id TEXT PRIMARY KEY) WITHOUT ROWID")
+    ids = ((message_id,) for message_id, _ in stored_ids())
+    database.executemany("INSERT OR IGNORE INTO temp.files VALUES (?)", ids)
+    database.execute("DELETE FROM messages WHERE id NOT IN (SELECT id FROM temp.files)")
     database.execute("DROP TABLE temp.files")
 
 
