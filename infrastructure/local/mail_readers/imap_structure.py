@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from email.utils import getaddresses
 
 from chalicelib.mail_format import mime_tree
 from chalicelib.mail_format.header_section import MessageError, split_head
 from infrastructure.local.mail_readers.imap_syntax import string
+from infrastructure.local.sink.header_fields import address_pairs
 
 _MOST_NESTING = 8
 _MOST_ADDRESSES = 2000
@@ -148,10 +148,7 @@ def envelope(message: Part) -> bytes:
 def _addresses(value: bytes | None, default: bytes = b"NIL") -> bytes:
     if not value:
         return default
-    try:
-        pairs = getaddresses([value.decode("utf-8", "surrogateescape")])
-    except RecursionError:  # hundreds of nested comments or groups
-        return default
+    pairs = address_pairs(value.decode("utf-8", "surrogateescape"))
     texts = [_address(name, email) for name, email in pairs[:_MOST_ADDRESSES] if email]
     return b"(%b)" % b"".join(texts) if texts else default
 

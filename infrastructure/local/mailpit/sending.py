@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, make_msgid, parseaddr
+from email.utils import format_datetime, make_msgid
 from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of, is_address
+from infrastructure.local.sink.header_fields import only_address
 
 _RESTRICTED = ("To", "From", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Content-Type")
 _RESTRICTED_NAMES = {name.lower() for name in (*_RESTRICTED, "Mime-Version")}
@@ -164,7 +165,7 @@ def _address(value: dict[str, Any], name: str) -> Address:
 def _plain_address(value: Any, name: str) -> str:
     if value is None and name == "From":
         raise BadMessage("error building message: from not set")
-    address = parseaddr(value)[1] if isinstance(value, str) else ""
+    address = only_address(value) if isinstance(value, str) else ""
     if not is_address(address):
         raise BadMessage(f"invalid {name} address: {value}")
     return address

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.utils import parseaddr
 from typing import NamedTuple
 
 from chalicelib.core import dns, domain_names
@@ -13,6 +12,7 @@ from chalicelib.dkim.verification import Signature
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.links import is_pixel
 from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
+from infrastructure.local.sink.header_fields import first_address
 from infrastructure.local.sink.mail_client import ONE_CLICK
 
 PASS, WARN, FAIL, NONE = "pass", "warn", "fail", "none"
@@ -66,7 +66,7 @@ def _key_name(signature: Signature) -> str:
 
 
 def _alignment(message: StoredMessage, signatures: list[Signature]) -> Check:
-    author = _organization(parseaddr(message.header("From"))[1].rpartition("@")[2])
+    author = _organization(first_address(message.header("From")).rpartition("@")[2])
     signed = sorted({each.domain for each in signatures if not each.problem})
     envelope = message.sender.rpartition("@")[2]
     by_dkim = any(_organization(domain) == author for domain in signed)

@@ -11,13 +11,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import format_datetime, getaddresses, parseaddr
+from email.utils import format_datetime
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of, is_address
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.header_edit import with_header, without_headers
 from infrastructure.local.releasing.relay_host import HostFailed, RelayHost
+from infrastructure.local.sink.header_fields import first_address, only_address
 
 __all__ = ["BadRecipient", "HostFailed", "NotReleasable", "Release", "Releaser"]
 
@@ -97,14 +98,14 @@ def sender_of(content: bytes) -> str:
 
     message = StoredMessage(content)
     for name in ("Sender", "From"):
-        for _, address in getaddresses([message.header(name)])[:1]:
-            if is_address(address):
-                return address
+        address = first_address(message.header(name))
+        if is_address(address):
+            return address
     raise NotReleasable("No From header found")
 
 
 def _address(text: str) -> str:
-    address = parseaddr(text)[1]
+    address = only_address(text)
     if not (text.isprintable() and is_address(address)):
         raise BadRecipient(f"Invalid email address: {text}")
     return address

@@ -9,11 +9,16 @@ import uuid
 from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, getaddresses, parseaddr
+from email.utils import format_datetime
 
 from chalicelib.core.addresses import is_address
 from infrastructure.local.messages.parts import TEXT, StoredMessage
-from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.sink.header_fields import (
+    address_pairs,
+    field,
+    first_address,
+    header_block,
+)
 from infrastructure.local.sink.reports import Accepted
 
 #: Most message ids that References names
@@ -25,7 +30,7 @@ def answer_addresses(message: bytes) -> list[str]:
     """Return the bare addresses that an answer to a message goes to."""
     headers = header_block(message)
     fields = field(headers, "Reply-To") or field(headers, "From")
-    addresses = [address for _, address in getaddresses([fields]) if is_address(address)]
+    addresses = [address for _, address in address_pairs(fields) if is_address(address)]
     return list(dict.fromkeys(addresses))
 
 
@@ -55,7 +60,7 @@ def _subject(message: bytes) -> str:
 
 def _quote(accepted: Accepted) -> str:
     """Return the text of the message as mail clients quote it, below who wrote it when."""
-    author = parseaddr(field(header_block(accepted.message), "From"))[1] or accepted.sender
+    author = first_address(field(header_block(accepted.message), "From")) or accepted.sender
     body = (StoredMessage(accepted.message).body(TEXT) or "")[:_MOST_QUOTED]
     lines = [f"> {line}".rstrip() for line in body.splitlines()]
     return "\n".join([f"On {accepted.received_at:%a, %d %b %Y at %H:%M}, {author} wrote:", *lines])

@@ -35,6 +35,17 @@ def address_pairs(value: str) -> list[tuple[str, str]]:
         return []
 
 
+def first_address(value: str) -> str:
+    """The first address of a field; empty if there is none."""
+    return next((address for _, address in address_pairs(value) if address), "")
+
+
+def only_address(value: str) -> str:
+    """The address of a text that has one; empty if it has none or several."""
+    pairs = address_pairs(value)
+    return pairs[0][1] if len(pairs) == 1 else ""
+
+
 @cache
 def _pattern(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"(?im)^%s[ \t]*:(.*(?:\n[ \t].*)*)" % re.escape(name).encode())

@@ -2,7 +2,14 @@
 
 import pytest
 
-from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.messages.checks import checks_of
+from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.sink.header_fields import (
+    field,
+    first_address,
+    header_block,
+    only_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,3 +35,16 @@ def test_a_field_is_found_in_any_case_and_unfolded() -> None:
 
 def test_invalid_bytes_of_a_field_are_replaced() -> None:
     assert field(b"Subject: a\xffb", "Subject") == "a\ufffdb"
+
+
+def test_comments_in_comments_hide_an_address_and_break_nothing() -> None:
+    field_value = "(" * 20_000 + "<a@b.test>"
+    assert first_address(field_value) == ""
+    assert only_address(field_value) == ""
+    assert checks_of(StoredMessage(f"From: {field_value}\r\n\r\nHi".encode()), lambda _: [])
+
+
+def test_one_address_is_not_the_first_of_several() -> None:
+    assert only_address("Ann <ann@a.test>") == "ann@a.test"
+    assert only_address("ann@a.test, bob@a.test") == ""
+    assert first_address("ann@a.test, bob@a.test") == "ann@a.test"
