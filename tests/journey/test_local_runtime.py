@@ -161,14 +161,25 @@ def test_a_webhook_that_fails_is_posted_again_until_the_receiver_recovers(
     with Listener(service) as listener:
         service.send("ann@hooked.test")
         listener.next(lambda each: each.kind == "webhook" and each.data["receiver"] == "repaired")
-    eventually(lambda: len(requests()) == 3)
-    # The test POST at the creation, the failure, and the batch again
-    assert [each["status"] for each in requests()] == [200, 503, 200]
-    latest = service.request("GET", f"{hook}/requests/{requests()[0]['id']}", key=None)
-    batch = latest.json["results"]
-    assert "ann@hooked.test" in batch["body"]
-    headers = {each["name"]: each["value"] for each in batch["headers"]}
-    batch_id = headers["x-svc-batch-id"]
+
+    def posts() -> list[dict[str, Any]]:
+        """All requests with their headers and bodies, the newest first."""
+        paths = [f"{hook}/requests/{each['id']}" for each in requests()]
+        return [service.request("GET", path, key=None).json["results"] for path in paths]
+
+    def batch_of(post: dict[str, Any]) -> str:
+        headers = {each["name"]: each["value"] for each in post["headers"]}
+        return headers["x-svc-batch-id"]
+
+    def repeated_batch() -> str:
+        statuses: dict[str, list[int]] = {}
+        for post in posts():
+            statuses.setdefault(batch_of(post), []).append(post["status"])
+        return next((each for each in statuses if statuses[each] == [200, 503]), "")
+
+    # Late events of other tests may be posted, and fail, before
+    eventually(lambda: any("ann@hooked.test" in post["body"] for post in posts()))
+    batch_id = eventually(repeated_batch)
     reply = service.request("POST", f"{webhook}/signing-secret").json["results"]
     service.request("PUT", hook, {"secret": reply["signing_secret"]}, key=None)
 
