@@ -45,7 +45,7 @@ class ChecksEndpoint:
     def routes(self) -> list[LocalRoute]:
         """Return the routes."""
         return [
-            LocalRoute("GET", f"{_MESSAGE}/html-check", self.check_html),
+            LocalRoute("GET", f"{_MESSAGE}/html-check", self.check_html, waits=True),
             LocalRoute("GET", f"{_MESSAGE}/link-check", self.check_links, waits=True),
             LocalRoute("GET", f"{_MESSAGE}/spam-check", self.check_spam, waits=True),
             LocalRoute("GET", f"{_MESSAGE}/parts/{{part}}/thumbnail", self.show_thumbnail),

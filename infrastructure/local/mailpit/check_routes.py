@@ -55,7 +55,7 @@ class CheckRoutes:
         """Return the routes. Without a spam checker the sa-check has none, as there."""
         spam_route = MailpitRoute("GET", f"{_MESSAGE}/sa-check", self.check_spam, waits=True)
         return [
-            MailpitRoute("GET", f"{_MESSAGE}/html-check", self.check_html),
+            MailpitRoute("GET", f"{_MESSAGE}/html-check", self.check_html, waits=True),
             MailpitRoute("GET", f"{_MESSAGE}/link-check", self.check_links, waits=True),
             *([spam_route] if self.spam_check else []),
             MailpitRoute("GET", f"{_MESSAGE}/part/{{part}}/thumb", self.show_thumbnail),
