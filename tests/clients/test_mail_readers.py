@@ -74,14 +74,15 @@ def test_imapflow_reads_flags_waits_and_deletes(post: Post, imapflow: Path, star
 def test_curl_reads_by_both(post: Post) -> None:
     require("curl", "curl")
     post.add(PLAIN, ENCODED)
-    imap, pop3 = (f"{name}://kim:any@localhost" for name in ("imap", "pop3"))
 
     def curl(url: str) -> bytes:
-        command = (shutil.which("curl") or "", "-sS", "--ssl-reqd", "--cacert", post.authority, url)
+        login = ("--user", "kim:any")
+        safely = ("--ssl-reqd", "--cacert", post.authority)
+        command = (shutil.which("curl") or "", "-sS", *safely, *login, url)
         return subprocess.run(command, capture_output=True, check=True, timeout=30).stdout
 
-    assert curl(f"{imap}:{post.imap}/INBOX?UNSEEN") == b"* SEARCH 1 2\r\n"
-    assert curl(f"{imap}:{post.imap}/INBOX;UID=2") == TRACE + ENCODED
-    assert curl(f"{imap}:{post.imap}/INBOX?UNSEEN") == b"* SEARCH 1\r\n"
-    assert curl(f"{pop3}:{post.pop3}/1") == TRACE + PLAIN
-    assert len(curl(f"{pop3}:{post.pop3}/").splitlines()) == 2
+    assert curl(f"imap://localhost:{post.imap}/INBOX?UNSEEN") == b"* SEARCH 1 2\r\n"
+    assert curl(f"imap://localhost:{post.imap}/INBOX;UID=2") == TRACE + ENCODED
+    assert curl(f"imap://localhost:{post.imap}/INBOX?UNSEEN") == b"* SEARCH 1\r\n"
+    assert curl(f"pop3://localhost:{post.pop3}/1") == TRACE + PLAIN
+    assert len(curl(f"pop3://localhost:{post.pop3}/").splitlines()) == 2

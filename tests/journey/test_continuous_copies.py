@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,65 @@ def last_round(copies: Path) -> datetime:
     return datetime.fromisoformat(complete.read_text().strip())
 
 
+def last_change(copies: Path) -> datetime:
+    """Return when the last change that Litestream has copied was made."""
+    times = [file.stat().st_mtime for file in copies.glob("litestream/**/*.ltx")]
+    return datetime.fromtimestamp(max(times, default=0), UTC)
+
+
+def replicate(data_dir: Path) -> tuple[str, ...]:
+    """Write Litestream's configuration, and return the command that copies the database."""
+    configuration = data_dir / "litestream.yml"
+    configuration.write_text(examples("To a folder")["dbs:"])
+    return ("litestream", "replicate", "-config", str(configuration))
+
+
+def environment_of(data_dir: Path, copies: Path) -> dict[str, str]:
+    """Return the environment of the documentation's commands."""
+    path = f"{PROGRAMS}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "DATA_DIR": str(data_dir), "COPIES": str(copies)}
+
+
+def run(script: str, environment: dict[str, str]) -> None:
+    process = subprocess.run(
+        ["sh", "-ec", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+
+
+def test_a_database_that_nobody_changed_since_the_last_round_is_restored(tmp_path: Path) -> None:
+    data_dir, copies = tmp_path / "data", tmp_path / "copies"
+    for folder in (data_dir / "cloud", copies / "cloud"):
+        folder.mkdir(parents=True)
+    environment = environment_of(data_dir, copies)
+    with sqlite3.connect(data_dir / "cloud" / "state.sqlite3") as database:
+        database.executescript("PRAGMA journal_mode=WAL; CREATE TABLE messages (id TEXT)")
+        with running(*replicate(data_dir), environment=environment):
+            database.execute("INSERT INTO messages VALUES ('an id')")
+            database.commit()
+            eventually(lambda: last_change(copies).timestamp() > 0)
+            eventually(lambda: restored(copies, environment) == [("an id",)])
+
+
+def restored(copies: Path, environment: dict[str, str]) -> list[tuple[str]]:
+    """Restore a copy whose last round began after the last change, and return the messages."""
+    after = last_change(copies) + timedelta(seconds=1)
+    (copies / "complete").write_text(after.isoformat(timespec="seconds"))
+    restoration = examples("To a folder")["restore()"]
+    state = copies / "cloud" / "state.sqlite3"
+    state.unlink(missing_ok=True)
+    run(
+        "\n".join(line for line in restoration.splitlines() if "postfinch" not in line), environment
+    )
+    with sqlite3.connect(state) as database:
+        return database.execute("SELECT id FROM messages").fetchall()
+
+
 @needs_rsync
 def test_what_was_answered_before_the_last_round_is_there_after_the_machine_is_lost(
     tmp_path: Path, elsewhere: Service
@@ -63,39 +123,25 @@ def test_what_was_answered_before_the_last_round_is_there_after_the_machine_is_l
     copies = tmp_path / "copies"
     copies.mkdir()
     texts = examples("To a folder")
-    configuration, script = tmp_path / "litestream.yml", tmp_path / "copy-files.sh"
-    configuration.write_text(texts["dbs:"])
+    script = tmp_path / "copy-files.sh"
     script.write_text(texts["#!/bin/sh"].replace("sleep 10", "sleep 0.5"))
-    environment = {
-        **os.environ,
-        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-        "DATA_DIR": str(tmp_path),
-        "COPIES": str(copies),
-    }
+    environment = environment_of(tmp_path, copies)
     machine = Service(tmp_path)
     machine.start(**ENVIRONMENT)
     load = Load(lambda recipients, text: machine.send(*recipients, text=text))
-    replicate = ("litestream", "replicate", "-config", str(configuration))
-    with running(*replicate, environment=environment), load.running():
+    with running(*replicate(tmp_path), environment=environment), load.running():
         with running("sh", str(script), environment=environment):
             load.wait_for(60)
             answers = dict(load.answers)
             enough = datetime.now(UTC) + timedelta(seconds=2)
             eventually(lambda: last_round(copies) > enough)
             load.wait_for(len(load.answers) + 5)
+        eventually(lambda: last_change(copies) > last_round(copies))
         kill(machine)
-    restoration = re.sub(
-        "^postfinch ", f"{sys.executable} -m postfinch ", texts["litestream"], flags=re.M
+    run(
+        re.sub("^postfinch ", f"{sys.executable} -m postfinch ", texts["restore()"], flags=re.M),
+        {**environment, "DATA_DIR": str(elsewhere.data_dir)},
     )
-    process = subprocess.run(
-        ["sh", "-ec", restoration],
-        cwd=ROOT,
-        env={**environment, "DATA_DIR": str(elsewhere.data_dir)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
     recorded = recorded_recipients(elsewhere.data_dir, load.answers)
     elsewhere.start(**ENVIRONMENT)
     before = {recipient for recipients in answers.values() for recipient in recipients}

@@ -44,7 +44,7 @@ class RelayHost:
 
     @classmethod
     def read(cls, url: str) -> RelayHost:
-        """Read a URL such as ``smtps://user:password@host:465``; raises ValueError."""
+        """Read a URL such as the example above; raises ValueError."""
         try:
             parts = urlsplit(url)
             port = parts.port

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -155,7 +156,7 @@ def test_a_lease_acquired_while_a_deletion_looks_for_leases_waits_for_the_outcom
         waited.append("waited")
         next(pauses)()
 
-    monkeypatch.setattr(leases.time, "sleep", pause)
+    monkeypatch.setattr(leases, "time", SimpleNamespace(sleep=pause))
     leases._announce(template, "token")
     with pytest.raises(ApiError, match="does not exist"):
         leases.acquire(template, "t1", in_an_hour())
@@ -165,7 +166,8 @@ def test_a_lease_acquired_while_a_deletion_looks_for_leases_waits_for_the_outcom
 def test_a_lease_is_acquired_when_the_deletion_was_refused_meanwhile(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases.time, "sleep", lambda _: leases._withdraw(template, "token"))
+    withdrawing = SimpleNamespace(sleep=lambda _: leases._withdraw(template, "token"))
+    monkeypatch.setattr(leases, "time", withdrawing)
     leases._announce(template, "token")
     assert leases.acquire(template, "t1", in_an_hour()) == template
 

@@ -28,7 +28,7 @@ def test_without_settings_nothing_leaves() -> None:
         ("smtp+starttls://mail.test", RelayHost("smtp+starttls", "mail.test", 587)),
         ("smtp://[::1]:2525/", RelayHost("smtp", "::1", 2525)),
         (
-            "smtps://ann%40a.test:p%3Ass@mail.test:1",
+            "smtps://ann%40a.test:p%3Ass@mail.test:1",  # pragma: allowlist secret
             RelayHost("smtps", "mail.test", 1, "ann@a.test", "p:ss"),
         ),
     ],

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -178,7 +180,9 @@ def test_a_consumer_that_is_behind_does_not_wait_for_more(
     settings.cache_clear()
     monkeypatch.setattr(queue_consumer, "MOST_GATHERED", 20)
     pauses: list[float] = []
-    monkeypatch.setattr(queue_consumer.time, "sleep", pauses.append)
+    monkeypatch.setattr(
+        queue_consumer, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic)
+    )
     (consumer,) = consumers("events", lambda event, _: {"batchItemFailures": []}, aws.sqs())
     queues.send("events", [Work({"n": n}) for n in range(45)])
     # 30 messages after a pause, and the others at once
