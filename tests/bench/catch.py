@@ -35,7 +35,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from infrastructure.local import certificates
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from tests.bench.timing import alternating, rates, verdict
 from tests.free_ports import free_port
 

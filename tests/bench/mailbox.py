@@ -33,11 +33,11 @@ from infrastructure.local.gateway.application import Gateway, server
 from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
+from infrastructure.local.mailbox.trace import Trace
+from infrastructure.local.mailbox.vocabulary import BLOCK_BITS
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailpit_query import mailpit_conditions_of
-from infrastructure.local.sink.trace import Trace
-from infrastructure.local.sink.vocabulary import BLOCK_BITS
 from tests.free_ports import free_port
 
 MESSAGES = 100_000

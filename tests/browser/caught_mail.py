@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from tests.journey.service import Service
 
 _HTML = '<p style="border-radius: 4px">Thank you. <a href="http://127.0.0.1:9/">Your order</a></p>'

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.trace import Trace
 from tests.browser.caught_mail import catch
 from tests.browser.console import Console
 from tests.journey.service import Service

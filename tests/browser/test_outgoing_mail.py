@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.supervisor.ports import InternalPorts
 from tests.browser.caught_mail import catch
 from tests.browser.console import LOOKS, Console

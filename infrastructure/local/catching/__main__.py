@@ -21,9 +21,9 @@ from infrastructure.local.catching.choices import IMPLICIT, SEND, STARTTLS, Catc
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.releasing.chaos import ChaosFile
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.this_machine import LocalAccess
 from relay.server import RelayServer, serve
 from relay.services import Service

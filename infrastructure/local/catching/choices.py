@@ -19,8 +19,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infrastructure.local.mailbox.inboxes import BY_DOMAIN, BY_LOGIN, BY_TAG
 from infrastructure.local.passwords import Passwords
-from infrastructure.local.sink.inboxes import BY_DOMAIN, BY_LOGIN, BY_TAG
 
 STORE, SEND = "store", "send"
 STARTTLS, IMPLICIT = "starttls", "implicit"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.gate import Gate
-from infrastructure.local.sink.inboxes import divided
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from relay.backend import SubmittedEnvelope
 from relay.login import Login
 from relay.replies import Reply

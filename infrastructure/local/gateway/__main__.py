@@ -50,12 +50,12 @@ from infrastructure.local.gateway.sign_in_endpoint import SignInEndpoint
 from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine

@@ -18,8 +18,8 @@ from infrastructure.local.gateway.local_api import (
     NoSuchThing,
     results,
 )
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.parts import HTML, StoredMessage
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 if TYPE_CHECKING:
     from infrastructure.local.releasing.choices import ReleaseChoices

@@ -22,12 +22,12 @@ from infrastructure.local.gateway.local_api import (
     results,
     whole_number,
 )
+from infrastructure.local.mailbox.mailbox import SinkMailbox, entry_of
+from infrastructure.local.mailbox.mailbox_query import conditions_of, simple_conditions
+from infrastructure.local.mailbox.query_terms import BadQuery, of_inbox, of_subaccount
+from infrastructure.local.mailbox.rows import Condition, Details, Row, tags_of
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import AMP, HTML, TEXT, StoredMessage
-from infrastructure.local.sink.mailbox import SinkMailbox, entry_of
-from infrastructure.local.sink.mailbox_query import conditions_of, simple_conditions
-from infrastructure.local.sink.mailbox_rows import Condition, Details, Row, tags_of
-from infrastructure.local.sink.query_terms import BadQuery, of_inbox, of_subaccount
 
 PREFIX = "/local/mailbox"
 INBOXES = "/local/inboxes"

@@ -20,11 +20,11 @@ from infrastructure.local.gateway.local_api import (
     LocalRoute,
     results,
 )
+from infrastructure.local.mailbox.header_fields import field, header_block
+from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
-from infrastructure.local.sink.header_fields import field, header_block
-from infrastructure.local.sink.inboxes import divided
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace, split
 from relay.line_ends import LineEnds
 
 PATH = "/local/mailbox"

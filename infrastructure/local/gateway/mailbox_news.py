@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 
 #: The most messages that are told one by one, of those that arrived since the last look
 MOST_MESSAGES = 300

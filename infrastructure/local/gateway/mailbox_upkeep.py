@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from infrastructure.local.gateway.activity import Activity
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 log = logging.getLogger(__name__)
 

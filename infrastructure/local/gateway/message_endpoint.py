@@ -17,11 +17,11 @@ from infrastructure.local.gateway.local_api import (
     NoSuchThing,
     results,
 )
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.checks import checks_of
 from infrastructure.local.messages.features import features_of
 from infrastructure.local.messages.links import links_of
 from infrastructure.local.messages.parts import HTML, StoredMessage
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
 

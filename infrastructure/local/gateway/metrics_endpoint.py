@@ -8,7 +8,7 @@ from typing import Any
 from infrastructure.local import figures
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway.local_api import LocalReply, LocalRequest, LocalRoute
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 
 PATH = "/local/metrics"
 

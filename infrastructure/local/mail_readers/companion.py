@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mail_readers.connection import ClientGone, Connection
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
 
 if TYPE_CHECKING:

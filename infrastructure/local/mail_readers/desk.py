@@ -15,9 +15,9 @@ from infrastructure.local import certificates
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mail_readers.flags import FlagMarks
 from infrastructure.local.mail_readers.logins import Logins
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_numbers import MailboxNumbers
-from infrastructure.local.sink.trace import shown
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.numbers import MailboxNumbers
+from infrastructure.local.mailbox.trace import shown
 
 P = ParamSpec("P")
 T = TypeVar("T")

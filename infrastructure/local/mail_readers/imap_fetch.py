@@ -10,7 +10,7 @@ from typing import NamedTuple
 from infrastructure.local.mail_readers import flags
 from infrastructure.local.mail_readers.imap_structure import Part, envelope, parse, structure
 from infrastructure.local.mail_readers.imap_syntax import BadCommand, Scanner, literal, string
-from infrastructure.local.sink.mailbox_numbers import NumberedMessage
+from infrastructure.local.mailbox.numbers import NumberedMessage
 
 _MACROS = {
     "ALL": ("FLAGS", "INTERNALDATE", "RFC822.SIZE", "ENVELOPE"),

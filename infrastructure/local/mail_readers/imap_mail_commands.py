@@ -11,7 +11,7 @@ from infrastructure.local.mail_readers.imap_fetch import FetchItem, Message, rea
 from infrastructure.local.mail_readers.imap_replies import No, flags_of
 from infrastructure.local.mail_readers.imap_selection import Selection
 from infrastructure.local.mail_readers.imap_syntax import BadCommand, Ranges, Scanner
-from infrastructure.local.sink.mailbox_numbers import NumberedMessage
+from infrastructure.local.mailbox.numbers import NumberedMessage
 
 if TYPE_CHECKING:
     from infrastructure.local.mail_readers.imap_session import ImapSession

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from infrastructure.local.mail_readers.desk import ReadingDesk
 from infrastructure.local.mail_readers.imap_syntax import mailbox_name, read_mailbox_name, string
 from infrastructure.local.mail_readers.logins import scope_of
-from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.mailbox.rows import Condition
 
 INBOX = "INBOX"
 _FOLDER = "Inboxes"

@@ -29,7 +29,7 @@ from infrastructure.local.mail_readers.imap_text_search import (
     search_texts_of,
     texts_of,
 )
-from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.mailbox.rows import Condition
 
 _MOST_KEYS = 500
 _DATE = re.compile(r"([0-9]{1,2})-([A-Za-z]{3})-([0-9]{4})")

@@ -16,8 +16,8 @@ from itertools import compress
 from infrastructure.local.mail_readers.desk import ReadingDesk
 from infrastructure.local.mail_readers.flags import SEEN
 from infrastructure.local.mail_readers.imap_syntax import Ranges
-from infrastructure.local.sink.mailbox_numbers import Flagged, Sums
-from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.mailbox.numbers import Flagged, Sums
+from infrastructure.local.mailbox.rows import Condition
 
 
 @dataclass

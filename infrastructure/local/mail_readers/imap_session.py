@@ -22,7 +22,7 @@ from infrastructure.local.mail_readers.imap_syntax import BadCommand, Scanner
 from infrastructure.local.mail_readers.logins import (
     MOST_OCTETS,
 )
-from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.mailbox.rows import Condition
 
 _CAPABILITIES = "IMAP4rev1 LITERAL+ SASL-IR ID IDLE NAMESPACE UNSELECT UIDPLUS CHILDREN"
 _LOGINS = "AUTH=PLAIN AUTH=LOGIN"

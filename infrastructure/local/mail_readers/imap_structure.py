@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from chalicelib.mail_format import mime_tree
 from chalicelib.mail_format.header_section import MessageError, split_head
 from infrastructure.local.mail_readers.imap_syntax import string
-from infrastructure.local.sink.header_fields import address_pairs
+from infrastructure.local.mailbox.header_fields import address_pairs
 
 _MOST_NESTING = 8
 _MOST_ADDRESSES = 2000

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from infrastructure.local.mail_readers.desk import ReadingDesk
+from infrastructure.local.mailbox.rows import UNUSUAL_BITS, UNUSUAL_TEXT, Condition
+from infrastructure.local.mailbox.search_texts import address_lines, search_head, without_marks
 from infrastructure.local.messages.details import details_of, readable_text, search_body
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.mailbox_rows import UNUSUAL_BITS, UNUSUAL_TEXT, Condition
-from infrastructure.local.sink.search_texts import address_lines, search_head, without_marks
 
 _COLUMNS = {"FROM": ("froms", "From"), "TO": ("tos", "To"), "CC": ("ccs", "Cc")}
 _BLANKS = re.compile(r"\s+")

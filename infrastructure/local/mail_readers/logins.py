@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Condition
-from infrastructure.local.sink.query_terms import of_inbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.query_terms import of_inbox
+from infrastructure.local.mailbox.rows import Condition
 
 if TYPE_CHECKING:
     from infrastructure.local.passwords import Passwords

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
+from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.inboxes import divided
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
 
 _SMTP_SECONDS = 30.0
 # How long the service may take to bring a message that goes through it into the mailbox

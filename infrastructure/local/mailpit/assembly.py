@@ -8,6 +8,7 @@ from pathlib import Path
 
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.gateway.application import AsgiCallable
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.application_routes import ApplicationRoutes
 from infrastructure.local.mailpit.changes import Changes
@@ -26,7 +27,6 @@ from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.this_machine import LocalAccess
 
 

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.query_terms import of_tags
+from infrastructure.local.mailbox.rows import Condition, Row
 from infrastructure.local.mailpit.tags import clean_tag, unique_tags
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Condition, Row
-from infrastructure.local.sink.query_terms import of_tags
 
 #: Tells the listeners: a kind of news, and what it is about
 Publish = Callable[[str, Any], None]

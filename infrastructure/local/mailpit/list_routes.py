@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from infrastructure.local.mailbox import query_terms
+from infrastructure.local.mailbox.rows import Condition
 from infrastructure.local.mailpit.changes import Changes, TagProblem
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.router import (
@@ -17,8 +19,6 @@ from infrastructure.local.mailpit.router import (
     json_reply,
     ok,
 )
-from infrastructure.local.sink import query_terms
-from infrastructure.local.sink.mailbox_rows import Condition
 
 DEFAULT_LIMIT = 50
 #: No answer has more messages

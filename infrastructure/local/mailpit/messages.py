@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
+from infrastructure.local.mailbox.query_terms import BadQuery
+from infrastructure.local.mailbox.rows import Condition, Details, Row
 from infrastructure.local.mailpit.router import MailpitError, MailpitRequest, NotFound
 from infrastructure.local.mailpit.view import summary_of
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Condition, Details, Row
-from infrastructure.local.sink.mailpit_query import mailpit_conditions_of
-from infrastructure.local.sink.query_terms import BadQuery
 
 #: The id that stands for the message that came last, or the last one that a search finds
 LATEST = "latest"

@@ -19,7 +19,7 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of, is_address
-from infrastructure.local.sink.header_fields import only_address
+from infrastructure.local.mailbox.header_fields import only_address
 
 _RESTRICTED = ("To", "From", "Cc", "Bcc", "Reply-To", "Date", "Subject", "Content-Type")
 _RESTRICTED_NAMES = {name.lower() for name in (*_RESTRICTED, "Mime-Version")}

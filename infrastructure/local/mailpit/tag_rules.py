@@ -14,12 +14,12 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
+from infrastructure.local.mailbox.query_terms import BadQuery
+from infrastructure.local.mailbox.rows import Condition, Row
 from infrastructure.local.mailpit.tags import unique_tags
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Condition, Row
-from infrastructure.local.sink.mailpit_query import mailpit_conditions_of
-from infrastructure.local.sink.query_terms import BadQuery
 
 # Semicolons in quotes are part of a search
 _RULE = re.compile(r'(?:[^;"]|"[^"]*+"|"[^"]*+\Z)++')

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from chalicelib.mail_format.encoded_words import readable
+from infrastructure.local.mailbox.header_fields import field, header_block
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.header_fields import field, header_block
-from infrastructure.local.sink.trace import Trace
 
 HEADER, PLUS, LOGIN, NONE = "x-tags", "plus-addresses", "login", "none"
 

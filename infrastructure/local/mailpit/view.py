@@ -9,10 +9,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
+from infrastructure.local.mailbox.rows import Details, Row, tags_of
 from infrastructure.local.mailpit.list_unsubscribe import list_unsubscribe
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.mailbox_rows import Details, Row, tags_of
 
 _NOBODY = {"Name": "", "Address": ""}
 

@@ -9,10 +9,10 @@ from chalicelib.core import dns, domain_names
 from chalicelib.core.dns import TextLookup
 from chalicelib.dkim import verification
 from chalicelib.dkim.verification import Signature
+from infrastructure.local.mailbox.header_fields import first_address
 from infrastructure.local.messages.html import Html
 from infrastructure.local.messages.links import is_pixel
 from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
-from infrastructure.local.sink.header_fields import first_address
 from infrastructure.local.sink.mail_client import ONE_CLICK
 
 PASS, WARN, FAIL, NONE = "pass", "warn", "fail", "none"

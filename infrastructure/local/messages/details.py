@@ -19,18 +19,18 @@ from chalicelib.sending_domains import return_path
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.store import message_context
-from infrastructure.local.messages.html import Html
-from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
-from infrastructure.local.sink.header_fields import address_pairs
-from infrastructure.local.sink.mail_client import one_click_url
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import (
+from infrastructure.local.mailbox.header_fields import address_pairs
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.rows import (
     UNUSUAL_BITS,
     UNUSUAL_TEXT,
     Condition,
     Details,
 )
-from infrastructure.local.sink.search_texts import address_line, without_marks
+from infrastructure.local.mailbox.search_texts import address_line, without_marks
+from infrastructure.local.messages.html import Html
+from infrastructure.local.messages.parts import ATTACHMENT, HTML, INLINE, TEXT, StoredMessage
+from infrastructure.local.sink.mail_client import one_click_url
 
 BATCH = 100
 _SNIPPET = 200

@@ -17,7 +17,7 @@ from chalicelib.mail_format import mime_tree
 from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
-from infrastructure.local.sink.trace import Trace, split
+from infrastructure.local.mailbox.trace import Trace, split
 
 TEXT, HTML, AMP, ATTACHMENT, INLINE = "text", "html", "amp", "attachment", "inline"
 

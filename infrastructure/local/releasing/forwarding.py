@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from chalicelib.core import clock
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.forwarding_state import ForwardingState, Pending, StateFile
 from infrastructure.local.releasing.matching import Matching
 from infrastructure.local.releasing.relay_host import HostFailed, RelayHost
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 MARK: Final = "X-Postfinch-Forwarded"
 #: Between two looks at the mailbox, in seconds

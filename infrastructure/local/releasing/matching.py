@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from infrastructure.local.mailbox.mailbox_query import conditions_of, simple_conditions
+from infrastructure.local.mailbox.rows import Condition
 from infrastructure.local.releasing.recipients import AllowedRecipients
-from infrastructure.local.sink.mailbox_query import conditions_of, simple_conditions
-from infrastructure.local.sink.mailbox_rows import Condition
 
 #: One word with an @ or a star is a recipient, and so is a regular expression
 _RECIPIENT = re.compile(r"[^\s:\"]*[@*][^\s:\"]*")

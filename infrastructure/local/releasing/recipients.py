@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from infrastructure.local.sink.mailbox_rows import matches_line
-from infrastructure.local.sink.search_texts import lines_of, searched_forms
+from infrastructure.local.mailbox.rows import matches_line
+from infrastructure.local.mailbox.search_texts import lines_of, searched_forms
 
 # RFC 5321 4.5.3.1: the longest path; a pattern sees no longer text
 _LONGEST = 254

@@ -15,10 +15,10 @@ from email.utils import format_datetime
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of, is_address
+from infrastructure.local.mailbox.header_fields import first_address, only_address
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.header_edit import with_header, without_headers
 from infrastructure.local.releasing.relay_host import HostFailed, RelayHost
-from infrastructure.local.sink.header_fields import first_address, only_address
 
 __all__ = ["BadRecipient", "HostFailed", "NotReleasable", "Release", "Releaser"]
 

@@ -12,13 +12,13 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 from chalicelib.core.addresses import is_address
-from infrastructure.local.messages.parts import TEXT, StoredMessage
-from infrastructure.local.sink.header_fields import (
+from infrastructure.local.mailbox.header_fields import (
     address_pairs,
     field,
     first_address,
     header_block,
 )
+from infrastructure.local.messages.parts import TEXT, StoredMessage
 from infrastructure.local.sink.reports import Accepted
 
 #: Most message ids that References names

@@ -11,7 +11,7 @@ The sink accepts every other address and does nothing more.
 import hashlib
 from collections import OrderedDict
 
-from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.mailbox.header_fields import field, header_block
 
 REFUSALS = {
     "bounce-hard": "550 5.1.1 Recipient address rejected: user unknown",

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from infrastructure.local.sink.mailbox_rows import matches_line
-from infrastructure.local.sink.search_texts import lines_of, searched_forms
+from infrastructure.local.mailbox.rows import matches_line
+from infrastructure.local.mailbox.search_texts import lines_of, searched_forms
 
 CONNECT, MAIL, RCPT, DATA, DOT = STEPS = ("connect", "mail", "rcpt", "data", "dot")
 # Looking for changes at each step would be a tenth of the sink's work

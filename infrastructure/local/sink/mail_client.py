@@ -14,9 +14,9 @@ import string
 from collections.abc import Collection
 from urllib.parse import quote, urlsplit
 
+from infrastructure.local.mailbox.header_fields import field, header_block
 from infrastructure.local.messages.html import Html, text_links
 from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
-from infrastructure.local.sink.header_fields import field, header_block
 from infrastructure.local.sink.local_names import AddressLookup, no_addresses
 
 ONE_CLICK = "List-Unsubscribe=One-Click"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 
-from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.mailbox.header_fields import field, header_block
 
 BOUNCE_STATUS = "5.1.1"
 BOUNCE_REPLY = "550 5.1.1 Recipient address rejected: user unknown"

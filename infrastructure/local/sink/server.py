@@ -22,6 +22,9 @@ from pathlib import Path
 
 import uvloop
 
+from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.sink.behaviours import (
     DEFERRAL,
     REFUSALS,
@@ -29,15 +32,12 @@ from infrastructure.local.sink.behaviours import (
     behaviour_of,
 )
 from infrastructure.local.sink.failure_rules import FILE, FailureRule, FailureRules
-from infrastructure.local.sink.inboxes import divided
 from infrastructure.local.sink.local_names import asking, no_addresses
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.reactions import Reactions
 from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.sink.reports import Accepted
 from infrastructure.local.sink.smtp_session import CHUNK, SinkEnvelope, SmtpSession
-from infrastructure.local.sink.trace import Trace
 from infrastructure.local.this_machine import LocalAccess
 
 log = logging.getLogger(__name__)

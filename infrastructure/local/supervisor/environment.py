@@ -47,9 +47,9 @@ from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
+from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing import start as releasing
-from infrastructure.local.sink.inboxes import BY_LOGIN
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from infrastructure.local.supervisor.data_folder import (

@@ -14,10 +14,10 @@ import pytest
 from chalicelib.mail_verdicts import model
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages import link_check, spam_check, web_probe
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
 from postfinch.http_api import Api, ApiError
 from postfinch.testing import LinkStatus, Mailbox, Message, NeverHappened, SpamRule
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infrastructure.local.catching.limits import catching_config
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
 from relay.failed_logins import FailedLogins
 from relay.services import Service

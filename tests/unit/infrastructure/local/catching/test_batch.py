@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from infrastructure.local.catching.batch import StoringBatch
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 
 MESSAGE = b"Subject: s\r\n\r\nText\r\n"
 TIMEOUT = 10.0

@@ -11,10 +11,10 @@ import pytest
 
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.service import Catching
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.passwords import Passwords
 from infrastructure.local.releasing.chaos import AUTHENTICATION, RECIPIENT, SENDER
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace, split
 from infrastructure.local.this_machine import LocalAccess
 from tests.unit.infrastructure.local.catching.conftest import StartCatching
 from tests.unit.relay.conftest import RunningRelay

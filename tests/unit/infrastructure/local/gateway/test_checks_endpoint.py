@@ -11,7 +11,7 @@ from PIL import Image
 
 from chalicelib.core.settings import settings
 from infrastructure.local.gateway.checks_endpoint import ChecksEndpoint
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient, Reply
 from tests.unit.infrastructure.local.messages.sample_message import rich_message

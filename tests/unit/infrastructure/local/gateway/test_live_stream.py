@@ -15,8 +15,8 @@ from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.live_stream import LiveStream
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_news import MOST_MESSAGES, MailboxNews
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 DEADLINE_SECONDS = 60.0
 MOST_ENTRIES = 20

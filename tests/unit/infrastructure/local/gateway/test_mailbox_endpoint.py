@@ -13,9 +13,9 @@ from chalicelib.core import clock, ids
 from chalicelib.sending_domains import return_path
 from infrastructure.local.gateway import mailbox_endpoint
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.details import Detailer, Reference
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 from tests.unit.infrastructure.local.messages.sample_message import PNG, rich_message
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from infrastructure.local.gateway.mailbox_import import MailboxImport
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.mailpit.tags import TagChoices
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace, split
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 MESSAGE = (

@@ -12,11 +12,11 @@ import pytest
 from infrastructure.local.gateway import mailbox_upkeep
 from infrastructure.local.gateway.activity import Activity
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox_query import conditions_of
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_query import conditions_of
-from infrastructure.local.sink.trace import Trace
-from tests.unit.infrastructure.local.sink.searched_box import details
+from tests.unit.infrastructure.local.mailbox.searched_box import details
 
 DEADLINE_SECONDS = 20.0
 

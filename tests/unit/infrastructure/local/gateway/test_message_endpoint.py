@@ -12,8 +12,8 @@ import pytest
 from chalicelib.tracking.model import CLICK, Link
 from chalicelib.tracking.tokens import LinkPart
 from infrastructure.local.gateway.message_endpoint import MessageEndpoint
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.sink.mail_client import MailClient
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.recipient import Recipient
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient, Reply
 from tests.unit.infrastructure.local.messages.test_links import ISSUER

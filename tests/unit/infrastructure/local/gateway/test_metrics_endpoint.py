@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from chalicelib.events import stream
 from infrastructure.local.figures import RequestCounts
 from infrastructure.local.gateway.metrics_endpoint import PATH, MetricsEndpoint
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from tests.unit.events.examples import event_at
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 

@@ -14,7 +14,7 @@ import pytest
 from infrastructure.local import certificates
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mail_readers.companion import MailReaders
-from infrastructure.local.sink.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.this_machine import LocalAccess
 from tests.free_ports import free_port
 

@@ -12,7 +12,7 @@ import socket
 
 import pytest
 
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.trace import Trace
 from tests.unit.infrastructure.local.mail_readers.conftest import Post
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
 

@@ -26,7 +26,7 @@ from infrastructure.local.mail_readers.imap_syntax import (
     read_mailbox_name,
     string,
 )
-from infrastructure.local.sink.mailbox_numbers import NumberedMessage
+from infrastructure.local.mailbox.numbers import NumberedMessage
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

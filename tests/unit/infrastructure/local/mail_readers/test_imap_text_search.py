@@ -18,8 +18,8 @@ from infrastructure.local.mail_readers.desk import ReadingDesk
 from infrastructure.local.mail_readers.imap_search import Candidate, SearchReader, matching
 from infrastructure.local.mail_readers.imap_selection import Selection
 from infrastructure.local.mail_readers.imap_syntax import Scanner
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
 
 ADDRESSES = (
     *("ann@a.test", "Ann <ann@a.test>", '"Doe, Ann" <doe@a.test>', "ann@a.test (Bob)"),

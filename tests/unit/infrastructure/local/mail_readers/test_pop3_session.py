@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from tests.unit.infrastructure.local.mail_readers.conftest import Post, ServePost
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
 

@@ -9,10 +9,10 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.assembly import mailpit_service
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
 from tests.http_response import Response
 

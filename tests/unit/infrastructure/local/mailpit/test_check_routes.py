@@ -15,6 +15,7 @@ from PIL import Image
 
 from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.check_routes import CheckRoutes
 from infrastructure.local.mailpit.messages import Messages
@@ -26,7 +27,6 @@ from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.start import begin
-from infrastructure.local.sink.mailbox import SinkMailbox
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
 from tests.unit.infrastructure.local.running import running_sink

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.trace import Trace
 from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient
 from tests.unit.infrastructure.local.mailpit.published_fields import PAGE, faults
 

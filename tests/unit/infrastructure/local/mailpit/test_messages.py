@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.trace import Trace
 from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient
 from tests.unit.infrastructure.local.mailpit.published_fields import MESSAGE, faults
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival, tags_of, unique_tags
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.trace import Trace
 
 TRACE = Trace("s@x.test", ("ann+env+two@x.test", "b@x.test"), login="the shop")
 MESSAGE = (

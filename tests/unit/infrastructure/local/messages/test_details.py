@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.rows import Details
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.details import Detailer, addresses_in, details_of
 from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Details
-from infrastructure.local.sink.trace import Trace
 from tests.unit.linear_time import assert_linear
 
 

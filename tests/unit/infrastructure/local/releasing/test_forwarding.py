@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import clock
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing import forwarding
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.forwarding import MARK, Forwarder
 from infrastructure.local.releasing.forwarding_state import StateFile
 from infrastructure.local.releasing.start import begin, release_choices
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
 from tests.unit.delivery.scripted_server import Answers, ScriptedServer
 from tests.unit.infrastructure.local.running import eventually
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.sink.failure_rules import FailureRule, FailureRules
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
 

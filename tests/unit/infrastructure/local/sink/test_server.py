@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.sink.behaviours import Deferrals
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import SinkEnvelope
 from tests.unit.infrastructure.local.running import RunningSink, running_sink

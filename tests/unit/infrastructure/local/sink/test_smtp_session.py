@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.sink import smtp_session
-from infrastructure.local.sink.mailbox import SinkMailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import CHUNK, SmtpSession
 from tests.unit.infrastructure.local.running import RunningSink, running_sink

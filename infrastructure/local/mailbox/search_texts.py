@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from chalicelib.core import domain_names
-from infrastructure.local.sink.mailbox_rows import Details
+from infrastructure.local.mailbox.rows import Details
 
 _MARKS = re.compile(r'[<>",\s]+')
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from infrastructure.local.sink import query_terms
-from infrastructure.local.sink.mailbox_query import MAX_TERMS
-from infrastructure.local.sink.mailbox_rows import Condition
-from infrastructure.local.sink.query_terms import BadQuery, containing, negated
+from infrastructure.local.mailbox import query_terms
+from infrastructure.local.mailbox.mailbox_query import MAX_TERMS
+from infrastructure.local.mailbox.query_terms import BadQuery, containing, negated
+from infrastructure.local.mailbox.rows import Condition
 
 _LEFT_OUT = re.compile(r'[\r\n\t<>",;()\ufeff]')
 _ADDRESSES = {"to": "tos", "from": "froms", "cc": "ccs", "bcc": "bccs", "reply-to": "reply_tos"}

@@ -1,4 +1,4 @@
-"""Keep the mail that the sink accepted as a Maildir, listed by an index.
+"""Keep mail that was accepted as a Maildir, listed by an index.
 
 Layout under the root: `tmp`, `new` and `cur` as any mail reader expects (a message is written in
 `tmp` and renamed into `new`), and `index.sqlite3`. A message is stored under its trace (see
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
-from infrastructure.local.sink.header_fields import address_pairs, field, header_block
-from infrastructure.local.sink.mailbox_index import MailboxIndex
-from infrastructure.local.sink.mailbox_query import simple_conditions
-from infrastructure.local.sink.mailbox_rows import Condition, Row
-from infrastructure.local.sink.search_texts import lines_of, plain
-from infrastructure.local.sink.trace import Trace, shown, split
+from infrastructure.local.mailbox.header_fields import address_pairs, field, header_block
+from infrastructure.local.mailbox.index import MailboxIndex
+from infrastructure.local.mailbox.mailbox_query import simple_conditions
+from infrastructure.local.mailbox.rows import Condition, Row
+from infrastructure.local.mailbox.search_texts import lines_of, plain
+from infrastructure.local.mailbox.trace import Trace, shown, split
 
 Entry = TypedDict(
     "Entry",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from infrastructure.local.sink.mailbox_rows import Condition
+from infrastructure.local.mailbox.rows import Condition
 
 
 class NumberedMessage(NamedTuple):

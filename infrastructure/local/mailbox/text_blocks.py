@@ -19,8 +19,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
-from infrastructure.local.sink.index_file import transaction
-from infrastructure.local.sink.vocabulary import (
+from infrastructure.local.mailbox.index_file import transaction
+from infrastructure.local.mailbox.vocabulary import (
     BLOCK_BITS,
     BLOCK_SIZE,
     Vocabulary,

@@ -21,10 +21,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from infrastructure.local.sink import query_terms
-from infrastructure.local.sink.mailbox_rows import Condition
-from infrastructure.local.sink.query_terms import BadQuery, containing, matching, negated
-from infrastructure.local.sink.search_texts import searched_forms
+from infrastructure.local.mailbox import query_terms
+from infrastructure.local.mailbox.query_terms import BadQuery, containing, matching, negated
+from infrastructure.local.mailbox.rows import Condition
+from infrastructure.local.mailbox.search_texts import searched_forms
 
 MAX_TERMS = 50
 _TERM = re.compile(r'\s*([-!]?)(?:([A-Za-z_-]+):)?(?:"([^"]*)"|([^\s"]*))')

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from infrastructure.local.sink.mailbox_rows import Condition, Row
-from infrastructure.local.sink.mailbox_schema import COLUMNS
-from infrastructure.local.sink.text_blocks import TextBlocks
-from infrastructure.local.sink.vocabulary import BLOCK_BITS, BLOCK_SIZE, marks_of
+from infrastructure.local.mailbox.rows import Condition, Row
+from infrastructure.local.mailbox.schema import COLUMNS
+from infrastructure.local.mailbox.text_blocks import TextBlocks
+from infrastructure.local.mailbox.vocabulary import BLOCK_BITS, BLOCK_SIZE, marks_of
 
 _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 

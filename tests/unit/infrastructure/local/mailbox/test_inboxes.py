@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from infrastructure.local.sink.inboxes import divided, tag_of
+from infrastructure.local.mailbox.inboxes import divided, tag_of
 
 
 @pytest.mark.parametrize(

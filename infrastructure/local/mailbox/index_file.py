@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from infrastructure.local.sink.mailbox_rows import Row, matches_line
-from infrastructure.local.sink.mailbox_schema import (
+from infrastructure.local.mailbox.rows import Row, matches_line
+from infrastructure.local.mailbox.schema import (
     CREATE,
     CREATE_EXTRA,
     INSERT,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from infrastructure.local.sink.mailbox_rows import Condition
-from infrastructure.local.sink.search_texts import searched_forms
+from infrastructure.local.mailbox.rows import Condition
+from infrastructure.local.mailbox.search_texts import searched_forms
 
 SUBACCOUNT_INBOX = "subaccount:"
 #: The addresses of a header, each a line of names and addresses

@@ -2,14 +2,14 @@
 
 import pytest
 
-from infrastructure.local.messages.checks import checks_of
-from infrastructure.local.messages.parts import StoredMessage
-from infrastructure.local.sink.header_fields import (
+from infrastructure.local.mailbox.header_fields import (
     field,
     first_address,
     header_block,
     only_address,
 )
+from infrastructure.local.messages.checks import checks_of
+from infrastructure.local.messages.parts import StoredMessage
 
 
 @pytest.mark.parametrize(

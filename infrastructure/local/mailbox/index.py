@@ -10,19 +10,19 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from infrastructure.local.sink.index_file import open_index, transaction
-from infrastructure.local.sink.mailbox_rows import Condition, Details, Inbox, Row
-from infrastructure.local.sink.mailbox_schema import (
+from infrastructure.local.mailbox.index_file import open_index, transaction
+from infrastructure.local.mailbox.query_terms import SUBACCOUNT_INBOX
+from infrastructure.local.mailbox.rows import Condition, Details, Inbox, Row
+from infrastructure.local.mailbox.schema import (
     COLUMNS,
     DETAIL_COLUMNS,
     INSERT,
     INSERT_DETAILS,
     INSERT_FIELDS,
 )
-from infrastructure.local.sink.mailbox_search import MailboxSearch
-from infrastructure.local.sink.query_terms import SUBACCOUNT_INBOX
-from infrastructure.local.sink.search_texts import address_lines, search_head
-from infrastructure.local.sink.text_blocks import TextBlocks
+from infrastructure.local.mailbox.search import MailboxSearch
+from infrastructure.local.mailbox.search_texts import address_lines, search_head
+from infrastructure.local.mailbox.text_blocks import TextBlocks
 
 _AFTER_ALL = 1 << 62
 _CHECKED_AT_ONCE = 500

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_rows import Details
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.rows import Details
+from infrastructure.local.mailbox.trace import Trace
 
 
 def addresses(*pairs: tuple[str, str]) -> str:

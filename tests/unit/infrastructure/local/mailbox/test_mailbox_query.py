@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.mailbox_query import MAX_TERMS, BadQuery, conditions_of
-from infrastructure.local.sink.mailbox_rows import matches_line
-from infrastructure.local.sink.query_terms import moment_of
-from tests.unit.infrastructure.local.sink.searched_box import SearchedBox, addresses
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.mailbox_query import MAX_TERMS, BadQuery, conditions_of
+from infrastructure.local.mailbox.query_terms import moment_of
+from infrastructure.local.mailbox.rows import matches_line
+from tests.unit.infrastructure.local.mailbox.searched_box import SearchedBox, addresses
 from tests.unit.linear_time import assert_linear
 
 

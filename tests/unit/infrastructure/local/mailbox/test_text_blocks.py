@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.sink import text_blocks
-from infrastructure.local.sink.mailbox_query import conditions_of
-from infrastructure.local.sink.mailbox_rows import Condition
-from infrastructure.local.sink.vocabulary import BLOCK_SIZE, Vocabulary, bitmap, set_of, union
-from tests.unit.infrastructure.local.sink.searched_box import SearchedBox
+from infrastructure.local.mailbox import text_blocks
+from infrastructure.local.mailbox.mailbox_query import conditions_of
+from infrastructure.local.mailbox.rows import Condition
+from infrastructure.local.mailbox.vocabulary import BLOCK_SIZE, Vocabulary, bitmap, set_of, union
+from tests.unit.infrastructure.local.mailbox.searched_box import SearchedBox
 
 WORDS = st.text("ab.ß_é", min_size=1, max_size=4)
 SETS = st.sets(st.integers(0, BLOCK_SIZE - 1), min_size=1, max_size=300)

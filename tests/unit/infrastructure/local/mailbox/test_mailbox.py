@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.mailbox import SinkMailbox
-from infrastructure.local.sink.trace import Trace
+from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace
 
 ROOT = Path(__file__).parents[5]
 
@@ -292,7 +292,7 @@ def test_a_reader_in_another_process_sees_and_clears_what_is_added(
 ) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from infrastructure.local.sink.mailbox import SinkMailbox\n"
+        "from infrastructure.local.mailbox.mailbox import SinkMailbox\n"
         "box = SinkMailbox(Path(sys.argv[1]))\n"
         "for line in sys.stdin:\n"
         "    clear = line == 'clear\\n'\n"
@@ -333,7 +333,7 @@ def test_opening_waits_while_another_process_repairs_the_index(tmp_path: Path) -
 def test_two_processes_may_open_a_new_mailbox_at_once(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from infrastructure.local.sink.mailbox import SinkMailbox\n"
+        "from infrastructure.local.mailbox.mailbox import SinkMailbox\n"
         "SinkMailbox(Path(sys.argv[1])).add('', 'b@b.test', b'')\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "box")]

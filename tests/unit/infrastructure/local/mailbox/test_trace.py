@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.trace import Trace, shown, split
+from infrastructure.local.mailbox.trace import Trace, shown, split
 
 TEXTS = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=20)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

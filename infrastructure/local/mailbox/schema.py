@@ -6,7 +6,7 @@ and the numbers of messages of each inbox, which triggers keep. `details.sqlite3
 mailbox, and it begins anew whenever it does not belong to the index.
 """
 
-from infrastructure.local.sink.mailbox_rows import Details, Row
+from infrastructure.local.mailbox.rows import Details, Row
 
 SCHEMA_VERSION = 6
 

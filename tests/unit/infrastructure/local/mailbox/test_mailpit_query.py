@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.sink.mailpit_query import mailpit_conditions_of
-from infrastructure.local.sink.query_terms import BadQuery
-from tests.unit.infrastructure.local.sink.searched_box import SearchedBox, addresses
+from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
+from infrastructure.local.mailbox.query_terms import BadQuery
+from tests.unit.infrastructure.local.mailbox.searched_box import SearchedBox, addresses
 
 
 @dataclass
