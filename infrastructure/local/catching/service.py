@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.gate import Gate
+from infrastructure.local.mailbox.full_disk import FULL, is_full
 from infrastructure.local.mailbox.inboxes import divided
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
 from relay.backend import SubmittedEnvelope
+from relay.errors import SmtpRefusal
 from relay.login import Login
 from relay.replies import Reply
 from relay.services import RunBlocking
+
+# RFC 3463 3.4
+_FULL = Reply(452, "4.3.1", f"Not stored: {FULL}")
 
 #: Returns the tags that a message is given when it arrives
 TagsOf = Callable[[Trace, bytes], Sequence[str]]
@@ -76,10 +83,14 @@ class Catching:
     async def accept(
         self, run_blocking: RunBlocking, identity: str | None, envelope: SubmittedEnvelope
     ) -> str:
-        """Store the message, in each of its inboxes; return the id of the first one."""
+        """Store the message, in each of its inboxes; return the id of the first one.
+
+        Raises SmtpRefusal where the disk is full.
+        """
         # Octets in memory need not be released, and are stored with those of other clients
         if isinstance(envelope.data, bytes):
-            return await self._batch.store(self._copies(identity or "", envelope))
+            with _refusing_on_full_disk():
+                return await self._batch.store(self._copies(identity or "", envelope))
         message_id: str = await run_blocking(self._store_large, identity or "", envelope)
         return message_id
 
@@ -89,7 +100,8 @@ class Catching:
         """Do nothing: the sender has the reply."""
 
     def _store_large(self, login: str, envelope: SubmittedEnvelope) -> str:
-        return self._mailbox.store_all(self._copies(login, envelope))[0]
+        with _refusing_on_full_disk():
+            return self._mailbox.store_all(self._copies(login, envelope))[0]
 
     def _copies(self, login: str, envelope: SubmittedEnvelope) -> list[tuple[Trace, bytes]]:
         """Return the message for each of its inboxes."""
@@ -102,3 +114,13 @@ class Catching:
                 trace = replace(trace, tags=tuple(tags))
             copies.append((trace, message))
         return copies
+
+
+@contextmanager
+def _refusing_on_full_disk() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        if not is_full(error):
+            raise
+        raise SmtpRefusal(_FULL) from None

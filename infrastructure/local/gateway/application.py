@@ -47,6 +47,8 @@ AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 _BODILESS = (204, 304)
+# The end of uvloop's message
+_CONNECTION_CLOSED = "the handler is closed"
 #: A client that begins no TLS is cut off; until then nothing else counts its connection
 HANDSHAKE_SECONDS = 10.0
 
@@ -123,6 +125,10 @@ class Gateway:
         self._activity.note()
         try:
             await self._answer(scope, receive, send)
+        except RuntimeError as error:
+            # The client has gone, of which the HTTP server learns a moment later
+            if not str(error).endswith(_CONNECTION_CLOSED):
+                raise
         finally:
             self._activity.note()
 

@@ -25,6 +25,9 @@ from chalicelib.core.reply import SECURITY_HEADERS
 from infrastructure.local.gateway.replies import error_body
 
 _CLOSING_SECONDS = 0.5
+# Octets of a request line with its headers, which come in several pieces: parsing a line without
+# an end takes time that grows with its square
+_MOST_HEAD = 512 * 1024
 _OFFER = (b"upgrade", b"http2-settings")
 # RFC 3986 3.2.2 and 3.2.3
 _HOST: Final = re.compile(
@@ -41,12 +44,18 @@ class HttpProtocol(HttpToolsProtocol):
 
     #: Whether a request may begin a WebSocket (RFC 6455)
     takes_websockets = False
+    _in_head = False
+    _head_octets = 0
 
     def data_received(self, data: bytes) -> None:
         """Parse what the client sent."""
         self._unset_keepalive_if_required()
+        size = len(data)
         while data:
             data = self._parse(data)
+        self._head_octets = self._head_octets + size if self._in_head else 0
+        if self._head_octets > _MOST_HEAD and not self.transport.is_closing():
+            self.send_400_response("the headers of the request are too long")
 
     def shutdown(self) -> None:
         """Close the connection, once its response is complete.

@@ -104,6 +104,8 @@ class Connection(asyncio.Protocol):
         self._lines += 1
         if self._lines % _LINES_AT_ONCE == 0:
             await asyncio.sleep(0)
+            if self._transport is None:  # nobody reads what the answers would be
+                raise ClientGone
         while (end := self._input.find(b"\n")) < 0:
             if len(self._input) > limit:
                 if _HTTP_REQUEST.match(self._input):

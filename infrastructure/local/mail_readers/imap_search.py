@@ -35,6 +35,8 @@ from infrastructure.local.mail_readers.uid_marks import UidMarks
 from infrastructure.local.mailbox.rows import Condition
 
 _MOST_KEYS = 500
+# Each of them may look at all texts of the mailbox
+_MOST_TEXTS = 50
 _DATE = re.compile(r"([0-9]{1,2})-([A-Za-z]{3})-([0-9]{4})")
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _FLAG_KEYS = {
@@ -104,6 +106,7 @@ class SearchReader:
         self._desk = desk
         self._selection = selection
         self._number = 0
+        self._number_of_texts = 0
 
     @cached_property
     def _texts(self) -> TextSearch:
@@ -183,6 +186,9 @@ class SearchReader:
         return Key(_IN_MEMORY, is_in)
 
     def _key_of_text(self, name: str, scanner: Scanner) -> Key:
+        self._number_of_texts += 1
+        if self._number_of_texts > _MOST_TEXTS:
+            raise BadCommand("the search has too many texts")
         if name == "HEADER":
             name = scanner.astring().decode("latin-1").upper()
             scanner.expect(b" ")

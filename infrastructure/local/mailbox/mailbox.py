@@ -9,6 +9,7 @@ list, read and clear at the same time.
 import json
 import os
 import re
+import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
+from infrastructure.local.mailbox.full_disk import is_full
 from infrastructure.local.mailbox.header_fields import address_pairs, field, header_block
 from infrastructure.local.mailbox.index import MailboxIndex
 from infrastructure.local.mailbox.mailbox_query import simple_conditions
@@ -48,6 +50,7 @@ _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
 _SEEN = ":2,S"
 #: So many messages are deleted in one transaction, which others wait for
 DELETED_AT_ONCE = 200
+FLAGGED_AT_ONCE = 200
 
 
 class Sizes(NamedTuple):
@@ -130,8 +133,9 @@ class SinkMailbox:
 
     def set_unread(self, message_ids: Iterable[str], unread: bool) -> None:
         """Flag messages, in the names of their files as mail readers do, and in the index."""
-        flagged = [each for each in message_ids if self._flag(each, unread)]
-        self._index.set_unread(flagged, unread)
+        for batch in _batches(message_ids, FLAGGED_AT_ONCE):
+            flagged = [each for each in batch if self._flag(each, unread)]
+            self._index.set_unread(flagged, unread)
 
     def set_tags(self, message_id: str, tags: Sequence[str]) -> bool:
         """Let a message have these tags, beside those of the service; False if it is gone."""
@@ -187,7 +191,15 @@ class SinkMailbox:
 
     def _delete_some(self, message_ids: Sequence[str]) -> int:
         paths = {each: path for each in message_ids if (path := self._path(each)) is not None}
-        taken_ids = self._index.take(list(paths))
+        try:
+            taken_ids = self._index.take(list(paths))
+        except sqlite3.OperationalError as error:
+            if not is_full(error):
+                raise
+            # The index needs room to write that messages are gone; their files have it
+            for message_id, path in paths.items():
+                self._unlink(message_id, path)
+            return len(self._index.take(list(paths)))
         for message_id in taken_ids:
             self._unlink(message_id, paths[message_id])
         return len(taken_ids)
@@ -276,6 +288,10 @@ def _write_file(path: str, *parts: bytes) -> None:
         while written_size < size:  # the system takes 2 GB at once, and less on a full disk
             rest = b"".join(parts)[written_size:]
             written_size += os.write(descriptor, rest)
+    except OSError:
+        # On a full disk, the part that was written would keep it full
+        os.unlink(path)
+        raise
     finally:
         os.close(descriptor)
 

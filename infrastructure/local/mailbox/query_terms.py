@@ -23,6 +23,8 @@ _OTHER_DATES = (
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d.%m.%Y"),
 )
 _MOST_GLOB_CHARACTERS = 1000
+#: The largest number that SQLite compares with
+MOST_BYTES = (1 << 63) - 1
 
 HAS = {
     name: Condition(sql, needs_details=True, in_fields=True)
@@ -101,9 +103,9 @@ def any_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def size_of(text: str) -> int | None:
-    """Return a number of bytes, such as that of `10k`; None if it is none."""
+    """Return a number of bytes, such as that of `10k`, at most `MOST_BYTES`; None if it is none."""
     match = _SIZE.fullmatch(text.strip().lower())
-    return int(float(match[1]) * _UNITS[match[2]]) if match else None
+    return min(int(float(match[1]) * _UNITS[match[2]]), MOST_BYTES) if match else None
 
 
 def moment_of(text: str, tz: str = "") -> datetime | None:

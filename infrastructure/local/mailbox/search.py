@@ -14,6 +14,8 @@ from infrastructure.local.mailbox.schema import COLUMNS
 from infrastructure.local.mailbox.text_blocks import TextBlocks
 from infrastructure.local.mailbox.vocabulary import BLOCK_BITS, BLOCK_SIZE, marks_of
 
+# A search for more of them takes long; it leaves the lock to others after each block
+_FEW_VALUES = 20
 _ORDER = " ORDER BY uid DESC LIMIT ? OFFSET ?"
 
 
@@ -97,14 +99,18 @@ class MailboxSearch:
         if since is not None:
             others.append(Condition("uid >= ?", (since,)))
         texts = [each for each in conditions if each.texts]
-        if not texts:
+        if not texts and sum(len(each.values) for each in others) <= _FEW_VALUES:
             yield _source(others)
             return
         for number in self._numbers(before, since):
+            start = number << BLOCK_BITS
+            if not texts:
+                in_block = Condition("uid BETWEEN ? AND ?", (start, start + BLOCK_SIZE - 1))
+                yield _source([in_block, *others])
+                continue
             with self._lock:
                 bits = self._bits(number, texts)
             if bits:
-                start = number << BLOCK_BITS
                 in_block = Condition(
                     "uid BETWEEN ? AND ? AND substr(?, uid - ? + 1, 1) = x'31'",
                     (start, start + BLOCK_SIZE - 1, marks_of(bits), start),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from infrastructure.local.mailbox.full_disk import is_full
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.query_terms import of_tags
 from infrastructure.local.mailbox.rows import Condition, Row
@@ -40,6 +42,14 @@ class Changes:
         if len(differing_ids) <= _MOST_NEWS:
             for message_id in differing_ids:
                 self._publish("update", {"ID": message_id, "Read": is_read})
+
+    def note_read(self, message_id: str) -> None:
+        """Flag a message as read that is shown, if there is room on the disk to note it."""
+        try:
+            self.set_read([message_id], True)
+        except sqlite3.OperationalError as error:
+            if not is_full(error):
+                raise
 
     def set_all_read(self, is_read: bool) -> None:
         """Flag all messages as read or as unread."""

@@ -23,6 +23,7 @@ from infrastructure.local.mailpit.router import (
 DEFAULT_LIMIT = 50
 #: No answer has more messages
 MOST_LISTED = 10_000
+_MOST_OF_SHORT_LIST = 200
 
 _NUMBER = re.compile(r"[+]?[0-9]{1,15}", re.ASCII)
 _NO_QUERY = "Error: no search query"
@@ -39,15 +40,15 @@ class ListRoutes:
         """Return the routes."""
         messages, search, tags = f"{API}/messages", f"{API}/search", f"{API}/tags"
         return [
-            MailpitRoute("GET", messages, self.list_messages),
-            MailpitRoute("PUT", messages, self.set_read),
-            MailpitRoute("DELETE", messages, self.delete),
-            MailpitRoute("GET", search, self.search),
-            MailpitRoute("DELETE", search, self.delete_matching),
+            MailpitRoute("GET", messages, self.list_messages, is_slow=_lists_many),
+            MailpitRoute("PUT", messages, self.set_read, is_slow=_always),
+            MailpitRoute("DELETE", messages, self.delete, is_slow=_always),
+            MailpitRoute("GET", search, self.search, is_slow=_always),
+            MailpitRoute("DELETE", search, self.delete_matching, is_slow=_always),
             MailpitRoute("GET", tags, self.list_tags),
-            MailpitRoute("PUT", tags, self.set_tags),
-            MailpitRoute("PUT", f"{tags}/{{tag}}", self.rename_tag),
-            MailpitRoute("DELETE", f"{tags}/{{tag}}", self.delete_tag),
+            MailpitRoute("PUT", tags, self.set_tags, is_slow=_always),
+            MailpitRoute("PUT", f"{tags}/{{tag}}", self.rename_tag, is_slow=_always),
+            MailpitRoute("DELETE", f"{tags}/{{tag}}", self.delete_tag, is_slow=_always),
         ]
 
     def list_messages(self, request: MailpitRequest) -> MailpitReply:
@@ -149,6 +150,14 @@ class ListRoutes:
 
     def _tags(self) -> list[str]:
         return self._messages.mailbox.index.tag_names()
+
+
+def _always(request: MailpitRequest) -> bool:
+    return True
+
+
+def _lists_many(request: MailpitRequest) -> bool:
+    return not 0 < _limit(request.query) <= _MOST_OF_SHORT_LIST
 
 
 def _start(query: Mapping[str, str]) -> int:

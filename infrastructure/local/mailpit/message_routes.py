@@ -47,7 +47,7 @@ class MessageRoutes:
         """Show a message, which is read thereby."""
         entry = self._messages.of_path(request)
         view = message_of(*entry)
-        self._changes.set_read([entry.row.id], True)
+        self._changes.note_read(entry.row.id)
         return json_reply(view)
 
     def show_headers(self, request: MailpitRequest) -> MailpitReply:
@@ -82,7 +82,7 @@ class MessageRoutes:
         """Return the HTML of a message as a page; the message is read thereby."""
         entry = self._entry(request)
         html = MimeParts(entry.message).html
-        self._changes.set_read([entry.row.id], True)
+        self._changes.note_read(entry.row.id)
         if not html:
             raise NotFound("This message does not contain a HTML part")
         if request.query.get("embed") == "1":
@@ -93,7 +93,7 @@ class MessageRoutes:
     def show_text(self, request: MailpitRequest) -> MailpitReply:
         """Return the text of a message; the message is read thereby."""
         entry = self._entry(request)
-        self._changes.set_read([entry.row.id], True)
+        self._changes.note_read(entry.row.id)
         return MailpitReply(MimeParts(entry.message).text.encode("utf-8", "replace"), TEXT_PLAIN)
 
     def _entry(self, request: MailpitRequest) -> MessageEntry:

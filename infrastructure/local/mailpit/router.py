@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,7 @@ from urllib.parse import parse_qsl, unquote
 from infrastructure.local.gateway.replies import reply
 from infrastructure.local.gateway.request_body import Receive, Scope, Send, read_body
 from infrastructure.local.gateway.waiting_calls import WaitingCalls
+from infrastructure.local.mailbox.full_disk import FULL, is_full
 
 API = "/api/v1"
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -28,6 +30,9 @@ TEXT_PLAIN = "text/plain; charset=utf-8"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _DECODER = json.JSONDecoder()
 _BLANK = " \t\r\n"
+_SLOW_AT_ONCE = 4
+# JSON may have them, but no text of UTF-8 has
+_SURROGATES = re.compile(r"\\u[dD][89a-fA-F]")
 # What is shown is never kept or guessed at by others
 _SAFE = {
     "cache-control": "no-store",
@@ -77,6 +82,8 @@ class MailpitRequest:
             # JSON is UTF-8 (RFC 8259 8.1)
             text = self.body.decode("utf-8", "replace").lstrip(_BLANK)
             value, _ = _DECODER.raw_decode(text)
+            if _SURROGATES.search(text):
+                value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             message = "EOF" if not self.body.strip() else f"the body is no JSON: {error}"
             raise MailpitError(400, message) from None
@@ -123,6 +130,8 @@ class MailpitRoute(NamedTuple):
     operation: Callable[..., Any]
     max_body: int = MAX_BODY_BYTES
     waits: bool = False
+    #: Whether a request takes long; few of those run at once, so that no short one waits for them
+    is_slow: Callable[[MailpitRequest], bool] = lambda _: False
 
 
 class MailpitRouter:
@@ -133,6 +142,7 @@ class MailpitRouter:
     ) -> None:
         self.routes = tuple(routes)
         self._waiting_calls = waiting_calls or WaitingCalls()
+        self._slow_calls = WaitingCalls(_SLOW_AT_ONCE, _SLOW_AT_ONCE)
         self._patterns = [(_pattern(route.path), route) for route in self.routes]
 
     def has(self, scope: Scope) -> bool:
@@ -167,6 +177,11 @@ class MailpitRouter:
         except MailpitError as error:
             await send_error(send, error)
             return
+        except (OSError, sqlite3.OperationalError) as error:
+            if not is_full(error):
+                raise
+            await send_error(send, MailpitError(507, FULL))
+            return
         content = b"" if scope["method"] == "HEAD" else response.body
         headers = {**_SAFE, **response.headers, "content-length": str(len(response.body))}
         kind, cookies = response.content_type, response.cookies
@@ -178,6 +193,8 @@ class MailpitRouter:
             response = await route.operation(request)
         elif route.waits:
             response = await self._waiting_calls.run("", partial(route.operation, request))
+        elif route.is_slow(request):
+            response = await self._slow_calls.run("", partial(route.operation, request))
         else:
             response = await asyncio.to_thread(route.operation, request)
         return response

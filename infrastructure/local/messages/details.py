@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from chalicelib.sending_domains import return_path
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.store import message_context
+from infrastructure.local.mailbox.full_disk import is_full
 from infrastructure.local.mailbox.header_fields import address_pairs
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.rows import (
@@ -35,6 +37,8 @@ from infrastructure.local.sink.mail_client import one_click_url
 BATCH = 100
 _SNIPPET = 200
 _SEARCHED_CHARACTERS = 20_000
+# A text of millions of words takes seconds and ten times its size of memory
+_READ_CHARACTERS = 1_000_000
 _ADDRESS_FIELDS = ("From", "To", "Cc", "Bcc", "Reply-To")
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
 # What most fields are; others take ten times as long
@@ -89,7 +93,7 @@ class Detailer:
         fresh = [
             details
             for start in range(0, len(missing_ids), BATCH)
-            for details in self._work_out(missing_ids[start : start + BATCH])
+            for details in self._shown(missing_ids[start : start + BATCH])
         ]
         return known_details | {each.id: each for each in fresh}
 
@@ -98,7 +102,12 @@ class Detailer:
     ) -> int | None:
         """Add what a search needs and is missing, as ``complete`` does."""
         if any(each.needs_details for each in conditions):
-            return self.complete(before, seconds)
+            try:
+                return self.complete(before, seconds)
+            except sqlite3.OperationalError as error:
+                # What has details is found all the same
+                if not is_full(error):
+                    raise
         return None
 
     def complete(self, before: int | None, seconds: float) -> int | None:
@@ -125,10 +134,21 @@ class Detailer:
         # One thread at a time, so that searches which wait for the same details share the work
         with self._lock:
             missing = self.mailbox.index.undetailed(before, most)
-            self._work_out([message_id for _, message_id in missing])
+            details = self._details([message_id for _, message_id in missing])
+            self.mailbox.index.add_details(details)
             return missing
 
-    def _work_out(self, message_ids: Sequence[str]) -> list[Details]:
+    def _shown(self, message_ids: Sequence[str]) -> list[Details]:
+        """Return details to be shown, which are not stored where the disk is full."""
+        details = self._details(message_ids)
+        try:
+            self.mailbox.index.add_details(details)
+        except sqlite3.OperationalError as error:
+            if not is_full(error):
+                raise
+        return details
+
+    def _details(self, message_ids: Sequence[str]) -> list[Details]:
         messages: dict[str, StoredMessage] = {}
         for message_id in message_ids:
             source = self.mailbox.read(message_id)
@@ -137,12 +157,10 @@ class Detailer:
                 messages[message_id] = StoredMessage(source)
         references = {each: reference_of(message) for each, message in messages.items()}
         contexts = self._contexts([each for each in references.values() if each])
-        details = [
+        return [
             details_of(message_id, message, references[message_id], contexts)
             for message_id, message in messages.items()
         ]
-        self.mailbox.index.add_details(details)
-        return details
 
 
 def reference_of(message: StoredMessage) -> Reference | None:
@@ -169,7 +187,7 @@ def details_of(
 ) -> Details:
     """Return the details of one message."""
     context = contexts.get(reference.message_id, {}) if reference else {}
-    text = readable_text(message)
+    text = readable_text(message, _READ_CHARACTERS)
     tags = [str(tag) for tag in context.get("rcpt_tags") or []]
     addresses = addresses_of(message)
     fresh = Details(
@@ -189,10 +207,16 @@ def details_of(
         cc_addresses=_as_json(addresses["Cc"]),
         bcc_addresses=_as_json(addresses["Bcc"]),
         reply_to_addresses=_as_json(addresses["Reply-To"]),
-        unusual=UNUSUAL_TEXT if len(text) > _SEARCHED_CHARACTERS else 0,
+        unusual=UNUSUAL_TEXT if _is_long(message, text) else 0,
         body=search_body(message, text[:_SEARCHED_CHARACTERS]),
     )
     return fresh._replace(unusual=fresh.unusual | _unusual_fields(message, fresh))
+
+
+def _is_long(message: StoredMessage, text: str) -> bool:
+    """Tell whether a message has more text than is searched in the index."""
+    sizes = (part.end - part.start for part in message.parts if part.role == TEXT)
+    return len(text) > _SEARCHED_CHARACTERS or any(size > _READ_CHARACTERS for size in sizes)
 
 
 def search_body(message: StoredMessage, text: str) -> str:
@@ -262,10 +286,10 @@ def _as_json(pairs: Sequence[tuple[str, str]]) -> str:
     return json.dumps([{"Name": name, "Address": address} for name, address in pairs])
 
 
-def readable_text(message: StoredMessage) -> str:
-    """Return what a person reads in the message, with single blanks."""
+def readable_text(message: StoredMessage, most: int | None = None) -> str:
+    """Return what a person reads in the message, or in its first characters, with single blanks."""
     text = message.body(TEXT)
     if text and not text.isspace():
-        return " ".join(text.split())
+        return " ".join(text[:most].split())
     html = message.body(HTML)
     return Html(html).text if html else ""

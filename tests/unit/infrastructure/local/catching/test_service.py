@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import smtplib
 import socket
 import ssl
@@ -255,3 +256,16 @@ def test_a_client_that_leaves_while_its_message_is_stored_changes_nothing_for_ot
     leaving.close()
     hand_over(catching.port, MESSAGE)
     assert mailbox.list(to="ann@inbox.test")
+
+
+@pytest.mark.parametrize("size", [10, 5_000_000])
+def test_a_full_disk_is_told_and_takes_no_message(
+    catching: RunningRelay, mailbox: SinkMailbox, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    def fail(messages: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(mailbox, "store_all", fail)
+    with pytest.raises(smtplib.SMTPDataError, match="disk of the mailbox is full") as refusal:
+        hand_over(catching.port, MESSAGE + b"x" * size)
+    assert refusal.value.smtp_code == 452

@@ -768,3 +768,32 @@ def test_requests_that_wait_for_others_hold_up_no_other_request() -> None:
         assert asyncio.run(requests()) == [200] * 64
     finally:
         RELEASED.set()
+
+
+@pytest.mark.parametrize("begin", [b"GET /", b"GET / HTTP/1.1\r\nHost: a.test\r\nX-A: "])
+def test_a_request_whose_headers_do_not_end_is_refused(port: int, begin: bytes) -> None:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), 60)) as client:
+        answer = b""
+        with contextlib.suppress(ConnectionError):  # it may be closed before all is sent
+            client.sendall(begin)
+            for _ in range(40):
+                client.sendall(b"a" * 100_000)
+            answer = client.recv(10_000)
+    assert answer == b"" or _status(answer) == b"400"
+
+
+def test_a_client_that_leaves_before_its_answer_ends_the_request_quietly() -> None:
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        raise RuntimeError("unable to perform operation on <TCPTransport>; the handler is closed")
+
+    async def fail(message: Any) -> None:
+        raise RuntimeError("another fault")
+
+    scope = {"type": "http", "method": "GET", "raw_path": b"/localized", "headers": []}
+    scope |= {"query_string": b"", "client": ("127.0.0.1", 1), "scheme": "http"}
+    asyncio.run(GATEWAY(scope, receive, send))
+    with pytest.raises(RuntimeError, match="another fault"):
+        asyncio.run(GATEWAY(scope, receive, fail))

@@ -442,3 +442,11 @@ def test_a_set_of_messages_that_names_them_often_has_each_once(post: Post) -> No
         often = ",".join(["1:*", "2:3", "3", "*:2"] * 500)
         assert [each.split()[0] for each in texts(client, often, "(UID)")] == [b"1", b"2", b"3"]
         assert client.search(None, often, "NOT", "UID", "2,2,2")[1] == [b"1 3"]
+
+
+def test_a_search_has_a_limit_of_texts(post: Post) -> None:
+    post.add(PLAIN)
+    with selected(post) as client:
+        assert client.search(None, *["NOT SUBJECT nowhere"] * 50)[1] == [b"1"]
+        with pytest.raises(imaplib.IMAP4.error, match="too many texts"):
+            client.search(None, *["NOT SUBJECT nowhere"] * 51)

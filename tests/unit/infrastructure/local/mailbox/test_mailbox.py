@@ -1,7 +1,9 @@
 """Store, list and read messages in the local mailbox, a Maildir with an index."""
 
+import errno
 import fcntl
 import mailbox as stdlib_mailbox
+import os
 import re
 import sqlite3
 import subprocess
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox import mailbox as mailbox_module
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
 
@@ -405,3 +408,54 @@ def test_of_messages_that_cannot_all_be_stored_none_is(tmp_path: Path) -> None:
     with pytest.raises(sqlite3.Error):
         box.store_all([(good, message()), (good, message())])
     assert not list((tmp_path / "new").iterdir())
+
+
+def test_a_message_that_does_not_fit_on_the_disk_takes_no_place_on_it(
+    box: SinkMailbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_half(descriptor: int, parts: tuple[bytes, ...]) -> int:
+        os.write(descriptor, parts[-1][: len(parts[-1]) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(mailbox_module.os, "writev", write_half)
+    with pytest.raises(OSError, match="No space"):
+        box.add("ann@a.test", "bob@b.test", message())
+    assert [*(tmp_path / "tmp").iterdir(), *(tmp_path / "new").iterdir()] == []
+    assert box.list() == []
+
+
+def test_many_messages_are_flagged_in_several_transactions(
+    box: SinkMailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_ids = [box.add("ann@a.test", "bob@b.test", message()) for _ in range(5)]
+    sizes: list[int] = []
+    set_unread = box.index.set_unread
+
+    def noted(ids: list[str], unread: bool) -> None:
+        sizes.append(len(ids))
+        set_unread(ids, unread)
+
+    monkeypatch.setattr(box.index, "set_unread", noted)
+    monkeypatch.setattr(mailbox_module, "FLAGGED_AT_ONCE", 2)
+    box.set_unread(message_ids, False)
+    assert sizes == [2, 2, 1]
+    assert box.index.counts() == (5, 0)
+
+
+def test_messages_can_be_deleted_from_a_full_disk(
+    box: SinkMailbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_ids = [box.add("ann@a.test", "bob@b.test", message()) for _ in range(3)]
+    take = box.index.take
+
+    def take_with_room(ids: list[str]) -> list[str]:
+        if len([*(tmp_path / "new").iterdir()]) == 3:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return take(ids)
+
+    monkeypatch.setattr(box.index, "take", take_with_room)
+    assert box.delete_all(message_ids[:2]) == 2
+    assert ids(box) == message_ids[2:]
+    assert [each.name for each in (tmp_path / "new").iterdir()] == message_ids[2:]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox import search
 from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
 from infrastructure.local.mailbox.query_terms import BadQuery
 from tests.unit.infrastructure.local.mailbox.searched_box import SearchedBox, addresses
@@ -221,3 +222,37 @@ def test_a_moment_is_included_by_before_and_after(tmp_path: Path) -> None:
     assert number(f"before:{moment}") == number(f"after:{moment}") == 1
     assert number(f"-before:{moment}") == 1
     assert number("before:2001-01-01") == number("-after:2001-01-01") == 0
+
+
+def test_a_search_with_many_terms_leaves_the_index_to_others_after_each_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = SearchedBox(tmp_path)
+    for number in range(9):
+        box.add(subject=f"Message {number % 3}", header_id=f"{number}@a.test")
+    index = box.mailbox.index
+    conditions = mailpit_conditions_of("subject:message -subject:1 message-id:a.test")
+    expected = (
+        [
+            index.search(conditions, limit, offset=offset)
+            for limit in (1, 4, 99)
+            for offset in (0, 2, 5)
+        ],
+        index.count(conditions),
+        index.uids(conditions),
+        len(index.ids(conditions, 4)),
+    )
+    monkeypatch.setattr(search, "_FEW_VALUES", 2)
+    monkeypatch.setattr(search, "BLOCK_BITS", 1)
+    monkeypatch.setattr(search, "BLOCK_SIZE", 2)
+    assert len(list(index._search._sources(conditions))) == 5
+    assert expected == (
+        [
+            index.search(conditions, limit, offset=offset)
+            for limit in (1, 4, 99)
+            for offset in (0, 2, 5)
+        ],
+        index.count(conditions),
+        index.uids(conditions),
+        len(index.ids(conditions, 4)),
+    )

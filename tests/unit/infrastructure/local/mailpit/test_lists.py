@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.gateway.waiting_calls import WaitingCalls
 from infrastructure.local.mailbox.trace import Trace
+from infrastructure.local.mailpit.router import MailpitRoute, MailpitRouter, ok
 from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient
 from tests.unit.infrastructure.local.mailpit.published_fields import PAGE, faults
 
@@ -204,3 +208,73 @@ def test_rules_tag_what_comes_before_it_is_looked_at(tmp_path: Path) -> None:
     client.add("news")
     tags = {each["Subject"]: each["Tags"] for each in client.get(MESSAGES)["messages"]}
     assert tags == {"spring sale": ["big", "own", "Sales"], "news": ["Bob"]}
+
+
+@pytest.mark.parametrize("term", ["larger:999999999999999g", "smaller:1e9 -larger:9999999999gb"])
+def test_a_search_for_any_size_is_answered(client: MailpitClient, term: str) -> None:
+    client.add()
+    assert client.ask("GET", f"{SEARCH}?query={term.replace(' ', '%20')}").status == 200
+
+
+def test_half_a_character_names_no_message_and_no_tag(client: MailpitClient) -> None:
+    message_id = client.add()
+    half = b"\\ud800"
+    assert client.ask("PUT", MESSAGES, b'{"IDs": ["%b"], "Read": true}' % half).status == 200
+    assert client.ask("PUT", MESSAGES, b'{"Search": "%b", "Read": true}' % half).status == 200
+    body = b'{"IDs": ["%b", "%b"], "Tags": ["a%b"]}' % (half, message_id.encode(), half)
+    assert client.ask("PUT", TAGS, body).status == 200
+    assert client.get(TAGS) == ["a"]
+
+
+def test_short_lists_do_not_wait_for_long_requests(client: MailpitClient) -> None:
+    release = threading.Event()
+    router = MailpitRouter(
+        [
+            MailpitRoute(
+                "GET", "/slow", lambda _: release.wait(60) and ok(), is_slow=lambda _: True
+            ),
+            MailpitRoute("GET", "/short", lambda _: ok()),
+        ]
+    )
+
+    async def asked() -> list[int]:
+        statuses: list[int] = []
+
+        async def send(message: Any) -> None:
+            statuses.extend([message["status"]] if "status" in message else [])
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        def scope(path: str) -> Any:
+            common = {"method": "GET", "headers": [], "query_string": b""}
+            return {**common, "raw_path": path.encode()}
+
+        slow = [
+            asyncio.create_task(router.answer(scope("/slow"), receive, send)) for _ in range(50)
+        ]
+        await asyncio.wait_for(router.answer(scope("/short"), receive, send), 50)
+        early = list(statuses)
+        release.set()
+        await asyncio.gather(*slow)
+        return early
+
+    assert asyncio.run(asked()) == [200]
+
+
+@pytest.mark.parametrize(
+    ("query", "is_slow"),
+    [("", False), ("?limit=200", False), ("?limit=201", True), ("?limit=0", True)],
+)
+def test_a_list_of_many_messages_is_a_long_request(
+    client: MailpitClient, monkeypatch: pytest.MonkeyPatch, query: str, is_slow: bool
+) -> None:
+    calls: list[str] = []
+
+    async def run(_: WaitingCalls, caller: str, call: Any) -> Any:
+        calls.append(caller)
+        return call()
+
+    monkeypatch.setattr(WaitingCalls, "run", run)
+    client.get(MESSAGES + query)
+    assert bool(calls) == is_slow

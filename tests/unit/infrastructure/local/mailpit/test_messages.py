@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,24 @@ def test_text_and_files_are_told_apart_as_there(
     assert message["Text"] == text
     assert [each["PartID"] for each in message["Attachments"]] == attachments
     assert [each["PartID"] for each in message["Inline"]] == inline
+
+
+def test_messages_are_shown_while_the_disk_is_full(
+    client: MailpitClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_id = client.add(text="Read me")
+
+    def fail(*_: object) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    for name in ("add_details", "set_unread", "take"):
+        monkeypatch.setattr(client.mailbox.index, name, fail)
+    (entry,) = client.get("/api/v1/messages")["messages"]
+    assert entry["ID"] == message_id
+    assert client.get("/api/v1/search?query=subject:hello")["count"] == 1
+    assert client.ask("GET", "/api/v1/search?query=read").status == 200
+    assert client.get(f"/api/v1/message/{message_id}")["Text"].strip() == "Read me"
+    change = client.ask("PUT", "/api/v1/messages", {"Read": True})
+    assert (change.status, change.body) == (507, b"the disk of the mailbox is full")

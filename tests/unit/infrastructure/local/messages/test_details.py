@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailbox.rows import Details
+from infrastructure.local.mailbox.rows import UNUSUAL_TEXT, Details
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.messages.details import Detailer, addresses_in, details_of
 from infrastructure.local.messages.parts import StoredMessage
@@ -110,3 +110,15 @@ def test_details_of_one_message_do_not_wait_for_work_on_others(tmp_path: Path) -
     may_end.set()
     worker.join()
     mailbox.close()
+
+
+def test_a_text_of_any_length_is_read_in_part_and_known_to_be_longer() -> None:
+    text = b"word " * 300_000
+    of_long = details(b"Subject: Long\r\n\r\n" + text)
+    assert len(of_long.body) < 20_100
+    assert of_long.unusual & UNUSUAL_TEXT
+    # Blanks are no text, but words may follow them
+    of_blanks = details(b"Subject: Blanks\r\n\r\nstart" + b" " * 1_100_000 + b"end")
+    assert of_blanks.body.strip() == "start"
+    assert of_blanks.unusual & UNUSUAL_TEXT
+    assert not details(b"Subject: Short\r\n\r\nword\r\n").unusual & UNUSUAL_TEXT
