@@ -51,6 +51,8 @@ _SEEN = ":2,S"
 #: So many messages are deleted in one transaction, which others wait for
 DELETED_AT_ONCE = 200
 FLAGGED_AT_ONCE = 200
+# Of a From field, only the first address counts here; a message that arrives must not take long
+_MOST_OF_AUTHOR = 10_000
 
 
 class Sizes(NamedTuple):
@@ -298,7 +300,7 @@ def _write_file(path: str, *parts: bytes) -> None:
 
 def _row(message_id: str, trace: Trace, message: bytes, sizes: Sizes, unread: bool) -> Row:
     headers = header_block(message)
-    author, name = _author(field(headers, "From"))
+    author, name = _author(field(headers, "From")[:_MOST_OF_AUTHOR])
     subject = readable(field(headers, "Subject"))
     return Row(
         id=message_id,

@@ -28,6 +28,8 @@ HEADER, PLUS, LOGIN, NONE = "x-tags", "plus-addresses", "login", "none"
 _SOURCES = (HEADER, PLUS, LOGIN)
 _MOST_CHARACTERS = 100
 _MOST_TAGS = 200
+# A message that arrives must not take long, whatever is in its header
+_MOST_OF_FIELD = 20_000
 _OTHERS = re.compile(r"[^A-Za-z0-9\-_.@]+")
 _BEFORE_ADDRESS = re.compile(r"[\s<>,]")
 _WORD_START = re.compile(r"(?<![A-Za-z0-9])[a-z]")
@@ -86,7 +88,7 @@ def clean_tag(text: str) -> str:
 def _texts(trace: Trace, headers: bytes, choices: TagChoices) -> Iterator[str]:
     fresh: list[str] = []
     if HEADER in choices.sources and b"tags" in headers.lower():
-        fresh += readable(field(headers, "X-Tags")).split(",")
+        fresh += readable(field(headers, "X-Tags")[:_MOST_OF_FIELD]).split(",")
     if PLUS in choices.sources:
         fresh += _after_plus(trace, headers)
     yield from map(_title, fresh) if choices.title_case else fresh
@@ -97,7 +99,7 @@ def _texts(trace: Trace, headers: bytes, choices: TagChoices) -> Iterator[str]:
 def _after_plus(trace: Trace, headers: bytes) -> Iterator[str]:
     texts = trace.recipients
     if b"+" in headers:
-        texts += tuple(field(headers, name) for name in _ADDRESS_FIELDS)
+        texts += tuple(field(headers, name)[:_MOST_OF_FIELD] for name in _ADDRESS_FIELDS)
     for text in texts:
         for piece in text.split("@")[:-1] if "+" in text else ():
             yield from _BEFORE_ADDRESS.split(piece)[-1].split("+")[1:]

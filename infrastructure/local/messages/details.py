@@ -45,8 +45,9 @@ _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
 _ONE_ADDRESS = re.compile(r"(?:([\w .=?+-]*?) *<)?([\w.+=-]+@[\w.-]+)(?(1)>)")
 _SHORT = 200
 _ID_LENGTH = len("Message-ID")
-# More than a header field of any sender has
+# More than the fields of one name of any sender have
 _MOST_ADDRESS_CHARACTERS = 100_000
+_MOST_OF_NAME = 1_000
 
 
 class Reference(NamedTuple):
@@ -243,7 +244,9 @@ def _unusual_fields(message: StoredMessage, details: Details) -> int:
     }
     bits = 0
     for name, text in usual.items():
-        if values[name] and (without_marks(" ".join(values[name])) != text or not text):
+        value = " ".join(values[name])
+        is_long = len(value) > _MOST_ADDRESS_CHARACTERS
+        if values[name] and (is_long or not text or without_marks(value) != text):
             bits |= UNUSUAL_BITS[name]
     message_ids = values["Message-ID"]
     if message_ids and message_ids != [f"<{details.header_id}>"]:
@@ -257,12 +260,14 @@ def addresses_of(message: StoredMessage) -> dict[str, list[tuple[str, str]]]:
     Recipients of the envelope that no field names are in Bcc.
     """
     addresses: dict[str, list[tuple[str, str]]] = {name: [] for name in _ADDRESS_FIELDS}
+    room = dict.fromkeys(_ADDRESS_FIELDS, _MOST_ADDRESS_CHARACTERS)
     for name, value in message.raw_headers:
         title = name.title()
-        if title in addresses:
-            addresses[title] += addresses_in(value[:_MOST_ADDRESS_CHARACTERS])
+        if title in addresses and room[title] > 0:
+            addresses[title] += addresses_in(value[: room[title]])
+            room[title] -= len(value)
     if not addresses["From"] and (text := message.header("From")):
-        addresses["From"] = [(text, "")]
+        addresses["From"] = [(text[:_MOST_OF_NAME], "")]
     in_fields = {each.lower() for name in _RECIPIENT_FIELDS for _, each in addresses[name]}
     addresses["Bcc"] += [
         ("", each) for each in message.trace.recipients if each.lower() not in in_fields

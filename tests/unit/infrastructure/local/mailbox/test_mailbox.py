@@ -459,3 +459,13 @@ def test_messages_can_be_deleted_from_a_full_disk(
     assert box.delete_all(message_ids[:2]) == 2
     assert ids(box) == message_ids[2:]
     assert [each.name for each in (tmp_path / "new").iterdir()] == message_ids[2:]
+
+
+def test_a_from_field_of_any_length_is_read_in_part(box: SinkMailbox, tmp_path: Path) -> None:
+    authors = ", ".join(f"a{number}@a.test" for number in range(100_000))
+    message_id = box.add("ann@a.test", "bob@b.test", message(authors))
+    row = box.index.row(message_id)
+    assert row is not None
+    assert row.author == "a0@a.test"
+    assert len(row.senders) < 30_000
+    mailbox_module._author.cache_clear()

@@ -55,3 +55,9 @@ def test_a_field_of_a_stranger_takes_linear_time(piece: bytes) -> None:
     began = time.process_time()
     tags_at_arrival(Trace("", ()), field)
     assert time.process_time() - began < 2
+
+
+def test_a_field_of_any_length_is_read_in_part() -> None:
+    message = b"From: a+early@b.test, " + b"a@b.test, " * 10_000 + b"a+late@b.test\r\n"
+    message += b"X-Tags: first, " + b" " * 100_000 + b"last\r\n\r\n"
+    assert tags_at_arrival(Trace("", ()), message) == ["early", "first"]

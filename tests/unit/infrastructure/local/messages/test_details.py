@@ -122,3 +122,9 @@ def test_a_text_of_any_length_is_read_in_part_and_known_to_be_longer() -> None:
     assert of_blanks.body.strip() == "start"
     assert of_blanks.unusual & UNUSUAL_TEXT
     assert not details(b"Subject: Short\r\n\r\nword\r\n").unusual & UNUSUAL_TEXT
+
+
+def test_any_number_of_address_fields_is_read_in_part() -> None:
+    message = details(b"To: a@b.test\r\n" * 50_000 + b"From: " + b"(c) " * 50_000 + b"\r\n\r\n")
+    assert 1_000 < len(pairs(message.to_addresses)) < 20_000
+    assert len(message.from_addresses) < 2_000
