@@ -20,6 +20,7 @@ from infrastructure.local.gateway.local_api import (
     LocalRoute,
     results,
 )
+from infrastructure.local.gateway.message_lookup import PREFIX
 from infrastructure.local.mailbox.header_fields import field, header_block
 from infrastructure.local.mailbox.inboxes import divided
 from infrastructure.local.mailbox.mailbox import SinkMailbox
@@ -27,7 +28,6 @@ from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from relay.line_ends import LineEnds
 
-PATH = "/local/mailbox"
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
 _FIRST_FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:")
 
@@ -42,7 +42,7 @@ class MailboxImport:
 
     def routes(self) -> list[LocalRoute]:
         """Return the route."""
-        return [LocalRoute("POST", PATH, self.add, MOST_OCTETS)]
+        return [LocalRoute("POST", PREFIX, self.add, MOST_OCTETS)]
 
     def add(self, request: LocalRequest) -> LocalReply:
         """Add a message (RFC 5322) that was kept elsewhere, once for each of its inboxes."""
