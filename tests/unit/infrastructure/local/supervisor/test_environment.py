@@ -233,15 +233,17 @@ def test_the_port_of_mail_that_comes_in_can_be_named_and_is_found_by_other_progr
         prepare({**environ, "INBOUND_PORT": str(config.smtp_port)})
 
 
-@pytest.mark.parametrize(("others", "port"), [((8080,), 2526), ((8080, 2526), 0)])
+@pytest.mark.parametrize(("api_port", "inbound_port"), [(8080, 2526), (2526, 0)])
 def test_the_usual_port_of_mail_that_comes_in_is_beside_that_of_senders(
-    others: tuple[int, ...], port: int, monkeypatch: pytest.MonkeyPatch
+    api_port: int, inbound_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ports = {"API_PORT": api_port, "SMTP_PORT": 2525, "INBOUND_PORT": 0}
     monkeypatch.setattr(environment, "is_free", lambda *_: True)
-    assert environment._usual_inbound_port(2525, others) == port
-    assert environment._usual_inbound_port(2587, others) == 0
+    assert environment._inbound_port(ports) == inbound_port
+    assert environment._inbound_port(ports | {"SMTP_PORT": 2587}) == 0
+    assert environment._inbound_port(ports | {"INBOUND_PORT": 2600}) == 2600
     monkeypatch.setattr(environment, "is_free", lambda *_: False)
-    assert environment._usual_inbound_port(2525, others) == 0
+    assert environment._inbound_port(ports) == 0
 
 
 def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -> None:
