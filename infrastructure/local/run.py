@@ -21,7 +21,6 @@ from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
-from infrastructure.local.mail_readers.choices import PASSWORDS
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.mailpit.variables import translated
@@ -251,7 +250,8 @@ def _mailpit_address(config: LocalConfig) -> str:
 
 def _reader_addresses(config: LocalConfig) -> str:
     """Return a line for each port that mail readers may use."""
-    logins = f"logins of {PASSWORDS}" if config.environ.get(PASSWORDS) else "any login"
+    name = "MAILBOX_PASSWORDS"
+    logins = f"logins of {name}" if config.environ.get(name) else "any login"
     ports = {"POP3": config.mailbox_ports.pop3, "IMAP": config.mailbox_ports.imap}
     return "".join(
         f"  {name}      localhost:{port} (the mailbox; {logins})\n"

@@ -11,7 +11,6 @@ import gc
 import logging
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -22,7 +21,7 @@ from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.this_machine import LocalAccess
 from relay.server import RelayServer, serve
@@ -48,8 +47,8 @@ def main() -> None:
         _serve(choices, sending(gate, os.environ["API_KEY"]), tls, most_octets())
         return
     mailbox = SinkMailbox(data_dir / "mail")
-    tags_of = partial(tags_at_arrival, choices=TagChoices.read(os.environ))
-    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
+    tags = TagChoices.read(os.environ)
+    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags), tls)
     mailbox.close()
 
 

@@ -49,7 +49,7 @@ class CatchChoices:
         return cls(
             way=_one_of(environ, "CATCH", _WAYS) or STORE,
             inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
-            passwords=_passwords(environ, "CATCH_PASSWORDS"),
+            passwords=Passwords.of_setting(environ, "CATCH_PASSWORDS"),
             tls=_one_of(environ, "CATCH_TLS", _TLS),
             max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
             max_age=_age(environ, "MAILBOX_MAX_AGE"),
@@ -61,14 +61,6 @@ def _one_of(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> 
     if text and text not in choices:
         raise ValueError(f"{name}={text!r} is none of {', '.join(filter(None, choices))}")
     return text
-
-
-def _passwords(environ: Mapping[str, str], name: str) -> Passwords | None:
-    path = environ.get(name, "")
-    try:
-        return Passwords.read(path) if path else None
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-
 from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.gate import Gate
-from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import DEFAULT, TagChoices
 from infrastructure.local.mailbox.trace import Trace
 from relay.backend import SubmittedEnvelope
 from relay.login import Login
 from relay.replies import Reply
 from relay.services import RunBlocking
-
-#: Returns the tags that a message is given when it arrives
-TagsOf = Callable[[Trace, bytes], Sequence[str]]
-
-
-def no_tags(trace: Trace, message: bytes) -> tuple[str, ...]:
-    """Give a message no tags."""
-    return ()
 
 
 class Catching:
@@ -32,12 +22,12 @@ class Catching:
         mailbox: SinkMailbox,
         inbox_by: str = "",
         gate: Gate | None = None,
-        tags_of: TagsOf = no_tags,
+        tags: TagChoices = DEFAULT,
     ) -> None:
         self._mailbox = mailbox
         self._inbox_by = inbox_by
         self._gate = gate or Gate()
-        self._tags_of = tags_of
+        self._tags = tags
         self._batch = StoringBatch(mailbox)
 
     @property
@@ -93,12 +83,5 @@ class Catching:
 
     def _copies(self, login: str, envelope: SubmittedEnvelope) -> list[tuple[Trace, bytes]]:
         """Return the message for each of its inboxes."""
-        message = envelope.data[:]
-        inboxes = divided(self._inbox_by, login, envelope.recipients)
-        copies = []
-        for inbox, recipients in inboxes.items():
-            trace = Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login)
-            if tags := self._tags_of(trace, message):
-                trace = replace(trace, tags=tuple(tags))
-            copies.append((trace, message))
-        return copies
+        trace = Trace(envelope.mail_from, tuple(envelope.recipients), login=login)
+        return copies_of(trace, envelope.data[:], self._inbox_by, self._tags)

@@ -51,7 +51,7 @@ from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.tags import TagChoices
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking

@@ -54,7 +54,7 @@ class ChecksEndpoint:
 
     def check_html(self, request: LocalRequest) -> LocalReply:
         """Check which mail clients support what a message's HTML and CSS use."""
-        from infrastructure.local.messages.html_check_view import html_check_view
+        from infrastructure.local.gateway.html_check_view import html_check_view
 
         html = message_of(self._mailbox, request).body(HTML)
         if not html:

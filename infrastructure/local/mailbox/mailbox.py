@@ -314,14 +314,15 @@ def entry_of(row: Row) -> Entry:
         "from": row.author,
         "to": row.recipient,
         "subject": row.subject,
-        "received_at": _received_at(row.id),
+        "received_at": received_at(row.id),
         "size": row.size,
         "unread": bool(row.unread),
         "inbox": row.inbox,
     }
 
 
-def _received_at(message_id: str) -> str:
+def received_at(message_id: str) -> str:
+    """Return when a message arrived, by its id, in milliseconds."""
     match = _ID.fullmatch(message_id)
     assert match is not None, "only ids made here are indexed"
     seconds = datetime.fromtimestamp(int(match[1]), UTC)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import smtplib
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
-from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.messages.parts import StoredMessage
 
 _SMTP_SECONDS = 30.0
@@ -43,13 +43,9 @@ class Acceptance:
         return self._store(message, login)
 
     def _store(self, message: BuiltMessage, login: str) -> str:
-        message_ids = []
-        inboxes = divided(self.choices.inbox_by, login, message.recipients)
-        for inbox, recipients in inboxes.items():
-            trace = Trace(message.sender, tuple(recipients), inbox=inbox, login=login)
-            tags = tuple(tags_at_arrival(trace, message.content, self.tags))
-            message_ids.append(self.mailbox.store(replace(trace, tags=tags), message.content))
-        return message_ids[0]
+        trace = Trace(message.sender, message.recipients, login=login)
+        copies = copies_of(trace, message.content, self.choices.inbox_by, self.tags)
+        return self.mailbox.store_all(copies)[0]
 
     def _send(self, message: BuiltMessage) -> str:
         """Send a message by SMTP; return its id in the mailbox, or that of the reply.

@@ -9,6 +9,7 @@ from pathlib import Path
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.gateway.application import AsgiCallable
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.application_routes import ApplicationRoutes
 from infrastructure.local.mailpit.changes import Changes
@@ -23,7 +24,6 @@ from infrastructure.local.mailpit.news import News
 from infrastructure.local.mailpit.port import MailpitPort
 from infrastructure.local.mailpit.router import MailpitRouter
 from infrastructure.local.mailpit.tag_rules import TagRules, read_rules
-from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local.catching.choices import SEND, CatchChoices
-from infrastructure.local.mail_readers.choices import check_passwords
+from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.releasing.start import release_choices
@@ -45,7 +45,7 @@ class UserChoices:
             )
             _check_catching(CatchChoices.read(environ), delivers=choices.settings.deliver)
             _check_mailpit(environ)
-            check_passwords(environ)
+            ReaderChoices.read(environ)
         except ValueError as error:
             raise ConfigError(str(error)) from None
         _require_one_of(environ, "LOG_OUTPUT", _LOG_OUTPUTS)
@@ -82,7 +82,7 @@ def _check_mailpit(environ: Mapping[str, str]) -> None:
 
         read_rules(environ)
     if environ.get("MAILBOX_TAGS_FROM"):
-        from infrastructure.local.mailpit.tags import TagChoices
+        from infrastructure.local.mailbox.tags import TagChoices
 
         TagChoices.read(environ)
 

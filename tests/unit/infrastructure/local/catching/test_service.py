@@ -12,6 +12,7 @@ import pytest
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import HEADER, TagChoices
 from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.passwords import Passwords
 from infrastructure.local.releasing.chaos import AUTHENTICATION, RECIPIENT, SENDER
@@ -200,11 +201,8 @@ def test_a_message_is_in_each_inbox_that_its_login_or_recipients_name(
 
 
 def test_a_message_gets_the_tags_that_it_names(start: StartCatching, mailbox: SinkMailbox) -> None:
-    def tags_of(trace: Trace, message: bytes) -> list[str]:
-        return ["order"] if b"Order" in message else []
-
-    port = start(Catching(mailbox, tags_of=tags_of)).port
-    hand_over(port, MESSAGE)
+    port = start(Catching(mailbox, tags=TagChoices(frozenset({HEADER})))).port
+    hand_over(port, b"X-Tags: order\r\n" + MESSAGE)
     assert sole(mailbox)[0].tags == ("order",)
 
 

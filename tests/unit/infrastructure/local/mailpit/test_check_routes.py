@@ -16,12 +16,12 @@ from PIL import Image
 from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.check_routes import CheckRoutes
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import MailpitError, MailpitReply, MailpitRequest
-from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile

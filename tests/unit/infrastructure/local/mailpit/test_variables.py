@@ -8,9 +8,9 @@ from stat import S_IMODE
 import pytest
 
 from infrastructure.local.catching.choices import CatchChoices
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.tag_rules import read_rules
-from infrastructure.local.mailpit.tags import TagChoices
 from infrastructure.local.mailpit.variables import translated
 from infrastructure.local.releasing.choices import ReleaseChoices
 
