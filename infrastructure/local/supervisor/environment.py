@@ -37,8 +37,9 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -49,6 +50,7 @@ from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
@@ -104,6 +106,8 @@ class LocalConfig:
     delivers: bool = False
     #: A sentence about mail that is released or forwarded, empty if none is
     release_warning: str = ""
+    #: When this run began, in seconds since 1970
+    started_at: float = field(default_factory=time.time)
 
     @property
     def way_out(self) -> str:
@@ -150,6 +154,7 @@ class LocalConfig:
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
             "PYTHONUNBUFFERED": "1",
+            STARTED_AT: str(self.started_at),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
