@@ -62,6 +62,7 @@ from infrastructure.local.supervisor.data_folder import (
     stored_secret_key,
     take,
 )
+from infrastructure.local.supervisor.listeners import Listeners
 from infrastructure.local.supervisor.ports import (
     InternalPorts,
     MailboxPorts,
@@ -96,6 +97,7 @@ class LocalConfig:
     data_dir: Path
     ports: InternalPorts
     mailbox_ports: MailboxPorts
+    listeners: Listeners
     secret_key: str
     cloud_secret: str
     lock: int
@@ -149,6 +151,7 @@ class LocalConfig:
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
+            **self.listeners.variables(self.mailbox_ports.variables()),
             **_absolute_paths(self.environ),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
@@ -240,6 +243,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     api_key = checked_api_key(environ)
     lock = take(data_dir)
     leftovers.end(data_dir / _PIDS_FILE)
+    listeners = Listeners()
     try:
         for name, port in public_ports.items():
             if port:
@@ -247,7 +251,10 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         others = tuple(public_ports.values())
         inbound_port = inbound_port or _usual_inbound_port(smtp_port, others)
         ports = choose_ports(data_dir, others, inbound_port)
-        mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
+        host = environ.get("API_HOST") or _LOOPBACK
+        mailbox, left_out = mailbox_ports(
+            asked_ports, {*others, *asdict(ports).values()}, host, listeners
+        )
         certificates.provide(data_dir, access.names)
         return LocalConfig(
             api_port=api_port,
@@ -262,6 +269,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             data_dir=data_dir,
             ports=ports,
             mailbox_ports=mailbox,
+            listeners=listeners,
             secret_key=stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
@@ -271,6 +279,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             release_warning=releasing.begin(release, data_dir),
         )
     except ConfigError:
+        listeners.close()
         os.close(lock)
         raise
 
