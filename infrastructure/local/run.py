@@ -43,8 +43,12 @@ _IMPORTED = (
     "infrastructure.local.catching",
     "infrastructure.local.dns",
 )
+# Ports that the API's process serves besides its own
+_PORTS_OF_API = ("MAILPIT_PORT", "POP3_PORT", "IMAP_PORT")
 # The cloud waits until its predecessor has ended, and then reads its whole state.
 _CLOUD_PATIENCE = 60.0
+# The supervisor listens already, so a process that has ended is noticed only between two probes
+_GREETING_SECONDS = 1.0
 
 _RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
 
@@ -168,6 +172,9 @@ class Runtime:
             "api",
             "infrastructure.local.gateway",
             ready=lambda: probes.answers_http(port, "/api/v1/account", (200,), key),
+            descriptors=self._config.listeners.descriptors(
+                "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"
+            ),
         )
 
     def _relay(self) -> Process:
@@ -180,8 +187,15 @@ class Runtime:
         if not port:
             return []
         speaks_tls = CatchChoices.read(self._environment).tls == IMPLICIT
-        ready = partial(probes.listens if speaks_tls else probes.greets_by_smtp, port)
-        return [self._python("catching", "infrastructure.local.catching", ready=ready)]
+        ready = partial(probes.greets_by_smtp, port, is_tls=speaks_tls, seconds=_GREETING_SECONDS)
+        return [
+            self._python(
+                "catching",
+                "infrastructure.local.catching",
+                ready=ready,
+                descriptors=self._config.listeners.descriptors("CATCH_PORT"),
+            )
+        ]
 
     def _dns(self) -> Process:
         return self._python(
@@ -308,6 +322,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(*_lines_of_mailpit(config), announcement(config), sep="\n", flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)
+            config.listeners.close()
     return 0
 
 

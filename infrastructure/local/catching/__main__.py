@@ -23,6 +23,7 @@ from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.releasing.chaos import ChaosFile
+from infrastructure.local.supervisor.listeners import listening_sockets
 from infrastructure.local.this_machine import LocalAccess
 from relay.server import RelayServer, serve
 from relay.services import Service
@@ -61,7 +62,8 @@ def _serve(
         require_tls=choices.tls == STARTTLS,
         implicit_tls=choices.tls == IMPLICIT,
     )
-    uvloop.run(serve(RelayServer(config, service, tls)))
+    listeners = listening_sockets(os.environ, "CATCH_PORT")
+    uvloop.run(serve(RelayServer(config, service, tls, listeners=listeners)))
 
 
 if __name__ == "__main__":

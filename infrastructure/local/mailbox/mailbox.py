@@ -181,6 +181,10 @@ class SinkMailbox:
             number += self._delete_some(ids)
         return number
 
+    def uid_before(self, seconds: float) -> int:
+        """The greatest uid of what came before a time, in seconds since 1970."""
+        return self._index.uid_before(_id_at(int(seconds * 1_000_000)))
+
     def close(self) -> None:
         """Close the index; the mailbox cannot be used afterwards."""
         self._index.close()
@@ -202,8 +206,7 @@ class SinkMailbox:
     def _next_id(self) -> str:
         with self._lock:
             self._newest = max(self._newest + 1, time.time_ns() // 1000)
-            seconds, micros = divmod(self._newest, 1_000_000)
-        return f"{seconds:010d}.M{micros:06d}P{os.getpid()}.postfinch"
+            return f"{_id_at(self._newest)}P{os.getpid()}.postfinch"
 
     def _write(self, trace: Trace, message: bytes) -> Row:
         """Write the file of a message; return its row."""
@@ -260,6 +263,11 @@ class SinkMailbox:
         trace = trace or Trace("", ())
         sizes = Sizes(len(message), len(shown(message)))
         return _row(message_id, trace, message[begin:], sizes, unread)
+
+
+def _id_at(micros: int) -> str:
+    """Return how the ids of messages begin that come at this time."""
+    return f"{micros // 1_000_000:010d}.M{micros % 1_000_000:06d}"
 
 
 def _batches(message_ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:

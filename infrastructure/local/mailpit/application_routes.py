@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import time
 from pathlib import Path
 
 from infrastructure.local.mailpit import VERSION
-from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.router import (
     API,
@@ -18,6 +16,7 @@ from infrastructure.local.mailpit.router import (
     MailpitRoute,
     json_reply,
 )
+from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.releasing.choices import ReleaseChoices
 
 _KIB = 1024
@@ -29,7 +28,7 @@ class ApplicationRoutes:
     def __init__(
         self,
         messages: Messages,
-        changes: Changes,
+        figures: RunFigures,
         folder: Path,
         *,
         release: ReleaseChoices,
@@ -37,13 +36,11 @@ class ApplicationRoutes:
         spam_check: str = "",
     ) -> None:
         self._messages = messages
-        self._changes = changes
+        self._figures = figures
         self._folder = folder
         self._release = release
         self._label = label
         self._spam_check = spam_check
-        self._begin = time.monotonic()
-        self._first = messages.mailbox.index.newest()
 
     def routes(self) -> list[MailpitRoute]:
         """Return the routes."""
@@ -69,11 +66,8 @@ class ApplicationRoutes:
                 "Unread": unread,
                 "Tags": index.tags(),
                 "RuntimeStats": {
-                    "Uptime": int(time.monotonic() - self._begin),
                     "Memory": _memory(),
-                    "MessagesDeleted": self._changes.deleted,
-                    "SMTPAccepted": max(index.newest() - self._first, 0),
-                    "SMTPAcceptedSize": index.size(self._first),
+                    **self._figures.shown(),
                     "SMTPRejected": 0,
                     "SMTPIgnored": 0,
                 },

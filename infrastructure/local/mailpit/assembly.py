@@ -23,6 +23,7 @@ from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.news import News
 from infrastructure.local.mailpit.port import MailpitPort
 from infrastructure.local.mailpit.router import MailpitRouter
+from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.mailpit.tag_rules import TagRules, read_rules
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.chaos import ChaosFile
@@ -46,6 +47,7 @@ def mailpit_service(
     service: AsgiCallable,
     *,
     access: LocalAccess,
+    figures: RunFigures,
     has_console: bool,
     spam_check: str = "",
 ) -> MailpitService:
@@ -64,7 +66,7 @@ def mailpit_service(
     )
     application = ApplicationRoutes(
         messages,
-        changes,
+        figures,
         data_dir / "mail",
         release=release,
         label=choices.label,

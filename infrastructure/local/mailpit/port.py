@@ -19,10 +19,17 @@ from infrastructure.local.mailpit import listeners
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.listeners import Listeners
 from infrastructure.local.mailpit.router import MailpitError, MailpitRouter, send_error
-from infrastructure.local.this_machine import LocalAccess, reason_to_refuse
+from infrastructure.local.this_machine import (
+    Headers,
+    LocalAccess,
+    leads_there,
+    reason_to_refuse,
+)
 
 _METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
 _PRIVATE = ("/api/", "/local", "/livez", "/readyz")
+# To show a message is to mark it as read
+_SHOWN = "/view/"
 _POLICY_VIOLATION = 1008
 _SLASHES = re.compile(b"/{2,}")
 
@@ -89,8 +96,7 @@ class MailpitPort:
         return reason_to_refuse(
             headers,
             own_pages=True,
-            # A link to a page leads there from anywhere
-            other_pages_read=not path.startswith(_PRIVATE),
+            other_pages_read=_is_for_other_pages(path, headers),
             access=self._access,
         )
 
@@ -117,6 +123,16 @@ class MailpitPort:
             await send(message)
 
         return send_with_origin
+
+
+def _is_for_other_pages(path: str, headers: Headers) -> bool:
+    """Tell whether pages of other sites may cause a request, whose answer they cannot read.
+
+    A link leads to a message from anywhere, but an image or a frame would change it unseen.
+    """
+    if path.startswith(_SHOWN):
+        return leads_there(headers)
+    return not path.startswith(_PRIVATE)
 
 
 def _with_single_slashes(scope: Scope) -> Scope:

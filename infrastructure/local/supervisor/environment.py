@@ -37,13 +37,15 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from chalicelib.core import settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
@@ -55,6 +57,7 @@ from infrastructure.local.supervisor.data_folder import (
     stored_secret_key,
     take,
 )
+from infrastructure.local.supervisor.listeners import Listeners
 from infrastructure.local.supervisor.ports import (
     InternalPorts,
     MailboxPorts,
@@ -90,6 +93,7 @@ class LocalConfig:
     data_dir: Path
     ports: InternalPorts
     mailbox_ports: MailboxPorts
+    listeners: Listeners
     secret_key: str
     cloud_secret: str
     lock: int
@@ -100,6 +104,8 @@ class LocalConfig:
     delivers: bool = False
     #: A sentence about mail that is released or forwarded, empty if none is
     release_warning: str = ""
+    #: When this run began, in seconds since 1970
+    started_at: float = field(default_factory=time.time)
 
     @property
     def way_out(self) -> str:
@@ -141,11 +147,13 @@ class LocalConfig:
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
+            **self.listeners.variables(self.mailbox_ports.variables()),
             **_absolute_paths(self.environ),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
             "PYTHONUNBUFFERED": "1",
+            STARTED_AT: str(self.started_at),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
@@ -200,10 +208,12 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     api_key = checked_api_key(environ)
     lock = take(data_dir)
     leftovers.end(data_dir / _PIDS_FILE)
+    listeners = Listeners()
     try:
         ports = _internal_ports(data_dir, public_ports)
         others = {*public_ports.values(), *asdict(ports).values()}
-        mailbox, left_out = mailbox_ports(asked_mailbox_ports(environ), others)
+        host = environ.get("API_HOST") or _LOOPBACK
+        mailbox, left_out = mailbox_ports(asked_mailbox_ports(environ), others, host, listeners)
         certificates.provide(data_dir, choices.access.names)
         notice = "" if delivers else outgoing_mail.notice_of_unused(environ)
         return LocalConfig(
@@ -215,6 +225,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             data_dir=data_dir,
             ports=ports,
             mailbox_ports=mailbox,
+            listeners=listeners,
             secret_key=stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
@@ -224,6 +235,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
             release_warning=releasing.begin(choices.release, data_dir),
         )
     except ConfigError:
+        listeners.close()
         os.close(lock)
         raise
 

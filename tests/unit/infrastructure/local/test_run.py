@@ -24,7 +24,8 @@ from tests.unit.infrastructure.clouds import ROOT
 
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[LocalConfig]:
-    ports = {"API_PORT": str(free_port()), "SMTP_PORT": str(free_port())}
+    ports = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"), "0")
+    ports |= {"API_PORT": str(free_port()), "SMTP_PORT": str(free_port())}
     config = prepare({**ports, "API_KEY": "the-key", "DATA_DIR": str(tmp_path / "data")})
     yield config
     os.close(config.lock)

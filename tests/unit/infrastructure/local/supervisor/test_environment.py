@@ -4,6 +4,7 @@ import base64
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -368,6 +369,7 @@ def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
     config = prepare({**environ, **theirs})
     os.close(config.lock)
     environment = config.child_environment()
+    assert float(environment["STARTED_AT"]) <= time.time()
     assert environment["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{config.ports.cloud}"
     assert environment["AWS_ACCESS_KEY_ID"] == "000000000000"
     assert environment["AWS_SECRET_ACCESS_KEY"] == read_secret(config.data_dir)
