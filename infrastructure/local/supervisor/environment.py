@@ -48,7 +48,7 @@ from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailbox.inboxes import BY_LOGIN
-from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.choices import ANYBODY, MailpitChoices
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
@@ -76,7 +76,7 @@ from infrastructure.local.this_machine import LocalAccess, is_this_machine
 #: The port of mail that comes in, beside the default of SMTP_PORT
 USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
-_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS")
+_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS", "MAILPIT_PASSWORDS", "MAILPIT_SEND_PASSWORDS")
 _PIDS_FILE = "processes.json"
 _LOG_OUTPUTS = ("files", "stdout")
 _DURABILITIES = ("second", "answer")
@@ -192,7 +192,11 @@ class LocalConfig:
 
 def _absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the paths that the user named for processes that run in another directory."""
-    return {name: os.path.abspath(environ[name]) for name in _PATHS if environ.get(name)}
+    return {
+        name: os.path.abspath(environ[name])
+        for name in _PATHS
+        if environ.get(name) not in (None, "", ANYBODY)
+    }
 
 
 def prepare(environ: Mapping[str, str]) -> LocalConfig:

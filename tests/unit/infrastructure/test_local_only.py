@@ -103,6 +103,8 @@ def test_its_settings_are_not_settings_of_the_service() -> None:
         "CATCH",
         *USUAL_MAILBOX_PORTS.variables(),
         "MAILBOX_PASSWORDS",
+        "MAILPIT_PASSWORDS",
+        "MAILPIT_SEND_PASSWORDS",
         "RELEASE_HOST",
         "CHAOS",
     }
