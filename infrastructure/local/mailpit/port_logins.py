@@ -4,6 +4,7 @@
 - A browser asks its user once. The page then has a cookie, too: where the console's requests carry
   an API key in ``Authorization``, or open an event stream, there is no room for the login.
 - A request with an API key for this service's own API needs no login: the service checks the key.
+  Neither do the files of the console, which a page with a key asks for in the same way.
 - Checks of health need none, and neither do the requests by which a browser asks before those of a
   page of another origin.
 """
@@ -25,7 +26,7 @@ SEND_PATH = f"{API}/send"
 COOKIE = "mailpit_login"
 CHALLENGE = 'Basic realm="Login"'
 
-_OWN_API = "/api/"
+_LOCAL = "/local"
 
 
 class PortLogins:
@@ -59,7 +60,7 @@ class PortLogins:
             return self._anybody_sends or await _is_login(self._send, _login(scope))
         if self._port is None or self._has_cookie(scope):
             return True
-        if not is_mailpits and path.startswith(_OWN_API) and _has_key(scope):
+        if not is_mailpits and not path.startswith(_LOCAL) and _has_key(scope):
             return True
         return await _is_login(self._port, _login(scope))
 
@@ -99,7 +100,8 @@ def _login(scope: Scope) -> BasicLogin | None:
 
 def _has_key(scope: Scope) -> bool:
     values = [*_values(scope, b"authorization")]
-    return len(values) == 1 and _login(scope) is None
+    # A key stands there without a scheme before it
+    return len(values) == 1 and bool(values[0]) and b" " not in values[0]
 
 
 def _values(scope: Scope, name: bytes) -> Iterable[bytes]:

@@ -52,9 +52,6 @@ _REASONS = {
     "UI_TLS_KEY": _CERTIFICATE,
     "USE_MESSAGE_DATES": _ORDER,
     "VERBOSE": _LOGS,
-    "WEBHOOK_DELAY": "webhooks of the service tell of messages, see CATCH=send",
-    "WEBHOOK_LIMIT": "webhooks of the service tell of messages, see CATCH=send",
-    "WEBHOOK_URL": "webhooks of the service tell of messages, see CATCH=send",
 }
 
 

@@ -49,6 +49,7 @@ from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
 from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import ANYBODY, MailpitChoices
+from infrastructure.local.mailpit.webhook_choices import WebhookChoices
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
@@ -277,6 +278,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
 def _check_mailpit_choices(environ: Mapping[str, str]) -> None:
     """Raise ``ValueError`` for what the port of Mailpit's API cannot work with."""
     MailpitChoices.read(environ)
+    WebhookChoices.read(environ)
     if environ.get("MAILBOX_TAGS"):
         # Imported here: without rules no start needs them
         from infrastructure.local.mailpit.tag_rules import read_rules

@@ -98,11 +98,12 @@ def test_a_page_that_was_opened_with_a_login_needs_no_further_one(client: Mailpi
     assert client.ask("POST", SEND, MESSAGE, headers=[pair]).status == 200
 
 
-def test_an_api_key_opens_the_api_of_the_service_alone(client: MailpitClient) -> None:
+def test_an_api_key_opens_what_the_service_guards_itself(client: MailpitClient) -> None:
     key = (b"authorization", b"a-key")
-    assert client.ask("GET", "/api/v1/account", headers=[key]).status == 299
-    assert client.ask("GET", "/api/v1/account").status == 401
-    for path in (MESSAGES, "/local/mailbox", "/console/"):
+    for path in ("/api/v1/account", "/console/service.json"):
+        assert client.ask("GET", path, headers=[key]).status == 299
+        assert client.ask("GET", path).status == 401
+    for path in (MESSAGES, "/", "/local/mailbox"):
         assert client.ask("GET", path, headers=[key]).status == 401
 
 
