@@ -258,8 +258,9 @@ def _mailpit_address(config: LocalConfig) -> str:
     port = config.mailbox_ports.mailpit
     if not port:
         return "off"
-    root = MailpitChoices.read(config.environ).root
-    return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
+    choices = MailpitChoices.read(config.environ)
+    login = "; logins of MAILPIT_PASSWORDS" if choices.passwords else ""
+    return f"http://localhost:{port}{choices.root}/ (the mailbox, and Mailpit's API{login})"
 
 
 def _reader_addresses(config: LocalConfig) -> str:

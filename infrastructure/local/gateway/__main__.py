@@ -94,7 +94,7 @@ def main() -> None:
         activity=activity,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
         companions=[
-            # Its rules for tags hold without its port, too
+            # Its rules for tags and its webhook work without its port, too
             mailpit,
             *mailbox_companions(os.environ, detailer, activity, access),
         ],

@@ -50,7 +50,8 @@ def mailpit_endpoint(
             spam_check=current.spam_check,
         )
 
-    return MailpitEndpoint(build, at_start=bool(environ.get("MAILBOX_TAGS")))
+    at_start = any(map(environ.get, ("MAILBOX_TAGS", "MAILPIT_WEBHOOK")))
+    return MailpitEndpoint(build, at_start=at_start)
 
 
 def mailbox_companions(

@@ -25,6 +25,8 @@ from infrastructure.local.mailpit.port import MailpitPort
 from infrastructure.local.mailpit.router import MailpitRouter
 from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.mailpit.tag_rules import TagRules, read_rules
+from infrastructure.local.mailpit.webhook import Webhook
+from infrastructure.local.mailpit.webhook_choices import WebhookChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
@@ -37,6 +39,17 @@ class MailpitService:
 
     port: MailpitPort
     news: News
+    webhook: Webhook
+
+    async def start(self) -> None:
+        """Begin what runs without a request."""
+        await self.news.start()
+        await self.webhook.start()
+
+    async def stop(self) -> None:
+        """End all."""
+        await self.webhook.stop()
+        await self.news.stop()
 
 
 def mailpit_service(
@@ -83,4 +96,5 @@ def mailpit_service(
         ]
     )
     port = MailpitPort(router, listeners, service, choices=choices, access=access)
-    return MailpitService(port, News(messages, listeners, rules, changes))
+    webhook = Webhook(messages, WebhookChoices.read(environ), label=choices.label)
+    return MailpitService(port, News(messages, listeners, rules, changes), webhook)

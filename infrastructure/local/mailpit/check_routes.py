@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from infrastructure.local.mailpit.basic_login import read_login
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
@@ -177,14 +178,5 @@ def _rounded(number: float) -> float:
 
 def _login(request: MailpitRequest) -> str:
     """Return the name of a request with HTTP Basic, empty without one."""
-    import base64
-    import binascii
-
-    scheme, _, credentials = request.header("authorization").partition(" ")
-    if scheme.lower() != "basic":
-        return ""
-    try:
-        text = base64.b64decode(credentials, validate=True).decode("utf-8", "replace")
-    except binascii.Error:
-        return ""
-    return text.partition(":")[0]
+    login = read_login(request.header("authorization"))
+    return login.name if login else ""

@@ -18,7 +18,13 @@ from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.local.mailpit import listeners
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.listeners import Listeners
-from infrastructure.local.mailpit.router import MailpitError, MailpitRouter, send_error
+from infrastructure.local.mailpit.port_logins import CHALLENGE, PortLogins
+from infrastructure.local.mailpit.router import (
+    TEXT_PLAIN,
+    MailpitError,
+    MailpitRouter,
+    send_error,
+)
 from infrastructure.local.this_machine import (
     Headers,
     LocalAccess,
@@ -51,6 +57,9 @@ class MailpitPort:
         self._service = service
         self._choices = choices
         self._access = access
+        self._logins = PortLogins(
+            choices.passwords, choices.send_passwords, anybody_sends=choices.anybody_sends
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one WebSocket."""
@@ -60,7 +69,8 @@ class MailpitPort:
         is_below = path.startswith(f"{root}/")
         reason = self._reason_to_refuse(scope, path.removeprefix(root))
         if scope["type"] == "websocket":
-            if reason or path != f"{root}{listeners.PATH}":
+            is_events = path == f"{root}{listeners.PATH}"
+            if reason or not is_events or not await self._admits(_below(scope, root)):
                 await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             else:
                 await self._listeners.serve(scope, receive, send)
@@ -70,13 +80,25 @@ class MailpitPort:
         elif not is_below:
             await self._lead_to_root(path, send)
         else:
-            await self._answer(_below(scope, root), receive, self._with_origin(scope, send))
+            await self._enter(_below(scope, root), receive, self._with_origin(scope, send))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request if it has the login that it needs."""
+        if not await self._admits(scope):
+            headers = {"www-authenticate": CHALLENGE}
+            await reply(send, 401, b"Unauthorized.\n", TEXT_PLAIN, headers)
+            return
+        send = _with_cookie(await self._logins.cookie(scope, self._choices.root), send)
         if self._router.has(scope):
             await self._router.answer(scope, receive, send)
         else:
-            await self._service(scope, receive, send)
+            await self._service(await self._logins.without_login(scope), receive, send)
+
+    async def _admits(self, scope: Scope) -> bool:
+        # A browser asks whether a page may log in before it does
+        if scope["type"] == "http" and scope["method"] == "OPTIONS" and self._choices.origins:
+            return True
+        return await self._logins.admits(scope, is_mailpits=self._router.has(scope))
 
     async def _lead_to_root(self, path: str, send: Send) -> None:
         if path != self._choices.root:
@@ -133,6 +155,19 @@ def _is_for_other_pages(path: str, headers: Headers) -> bool:
     if path.startswith(_SHOWN):
         return leads_there(headers)
     return not path.startswith(_PRIVATE)
+
+
+def _with_cookie(cookie: str, send: Send) -> Send:
+    """Return ``send`` with a cookie in the response, if there is one."""
+    if not cookie:
+        return send
+
+    async def send_with_cookie(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode("ascii"))]
+        await send(message)
+
+    return send_with_cookie
 
 
 def _with_single_slashes(scope: Scope) -> Scope:

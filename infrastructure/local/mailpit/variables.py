@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from infrastructure.local.mailpit import variables_of_relays
+from infrastructure.local.mailpit.choices import ANYBODY
 from infrastructure.local.mailpit.variable_notices import (
     FULFILLED,
     PREFIX,
@@ -38,6 +39,11 @@ _TEXTS = {
     "MP_WEBROOT": "MAILPIT_ROOT",
     "MP_API_CORS": "MAILPIT_ORIGINS",
     "MP_LABEL": "MAILPIT_LABEL",
+    "MP_WEBHOOK_URL": "MAILPIT_WEBHOOK",
+    "MP_WEBHOOK_LIMIT": "MAILPIT_WEBHOOK_INTERVAL",
+    "MP_WEBHOOK_DELAY": "MAILPIT_WEBHOOK_DELAY",
+    "MP_UI_AUTH_FILE": "MAILPIT_PASSWORDS",
+    "MP_SEND_API_AUTH_FILE": "MAILPIT_SEND_PASSWORDS",
 }
 _FLAGS = {
     "MP_ALLOW_INTERNAL_HTTP_REQUESTS": ("LINK_CHECK_PRIVATE", "true"),
@@ -49,7 +55,12 @@ _TLS = {
     "MP_SMTP_REQUIRE_STARTTLS": "starttls",
     "MP_SMTP_TLS_REQUIRED": "starttls",
 }
-_LOGINS = {"MP_SMTP_AUTH": "CATCH_PASSWORDS", "MP_POP3_AUTH": "MAILBOX_PASSWORDS"}
+_LOGINS = {
+    "MP_SMTP_AUTH": "CATCH_PASSWORDS",
+    "MP_POP3_AUTH": "MAILBOX_PASSWORDS",
+    "MP_UI_AUTH": "MAILPIT_PASSWORDS",
+    "MP_SEND_API_AUTH": "MAILPIT_SEND_PASSWORDS",
+}
 _DATABASES = ("MP_DATABASE", "MP_DATA_FILE")
 
 
@@ -161,6 +172,15 @@ def _logins(translation: _Translation) -> None:
         translation.environ[own_name] = str(path)
 
 
+def _anybody_sends(translation: _Translation) -> None:
+    name = "MP_SEND_API_AUTH_ACCEPT_ANY"
+    if not is_on(translation.take(name)):
+        return
+    if translation.environ.get("MAILPIT_SEND_PASSWORDS", ANYBODY) != ANYBODY:
+        translation.note(name, "MAILPIT_SEND_PASSWORDS names the logins that may send")
+    translation.put("MAILPIT_SEND_PASSWORDS", ANYBODY)
+
+
 def _spam_check(translation: _Translation) -> None:
     name = "MP_ENABLE_SPAMASSASSIN"
     text = translation.take(name)
@@ -223,6 +243,7 @@ _STEPS: tuple[Callable[[_Translation], None], ...] = (
     _texts,
     _flags,
     _logins,
+    _anybody_sends,
     _spam_check,
     _tags,
     variables_of_relays.translate,

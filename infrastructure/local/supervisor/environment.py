@@ -45,6 +45,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.core import settings
 from infrastructure.local import certificates, notices, outgoing_mail
+from infrastructure.local.mailpit.choices import ANYBODY
 from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
@@ -75,7 +76,7 @@ from infrastructure.local.this_machine import is_this_machine
 #: The port of mail that comes in, beside the default of SMTP_PORT
 USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
-_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS")
+_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS", "MAILPIT_PASSWORDS", "MAILPIT_SEND_PASSWORDS")
 _USUAL_PORTS = {"API_PORT": 8080, "SMTP_PORT": 2525}
 _USUAL_TLS_PORTS = {"API_TLS_PORT": 8443, "SMTP_TLS_PORT": 2465}
 _PIDS_FILE = "processes.json"
@@ -196,7 +197,11 @@ class LocalConfig:
 
 def _absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the paths that the user named for processes that run in another directory."""
-    return {name: os.path.abspath(environ[name]) for name in _PATHS if environ.get(name)}
+    return {
+        name: os.path.abspath(environ[name])
+        for name in _PATHS
+        if environ.get(name) not in (None, "", ANYBODY)
+    }
 
 
 def prepare(environ: Mapping[str, str]) -> LocalConfig:

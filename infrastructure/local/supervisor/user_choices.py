@@ -15,6 +15,7 @@ from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.webhook_choices import WebhookChoices
 from infrastructure.local.releasing.start import release_choices
 from infrastructure.local.supervisor.data_folder import ConfigError
 from infrastructure.local.this_machine import LocalAccess
@@ -76,6 +77,7 @@ def _check_catching(choices: CatchChoices, *, delivers: bool) -> None:
 def _check_mailpit(environ: Mapping[str, str]) -> None:
     """Raise ``ValueError`` for what the port of Mailpit's API cannot work with."""
     MailpitChoices.read(environ)
+    WebhookChoices.read(environ)
     if environ.get("MAILBOX_TAGS"):
         # Imported here: without rules no start needs them
         from infrastructure.local.mailpit.tag_rules import read_rules

@@ -103,6 +103,9 @@ def test_its_settings_are_not_settings_of_the_service() -> None:
         "CATCH",
         *USUAL_MAILBOX_PORTS.variables(),
         "MAILBOX_PASSWORDS",
+        "MAILPIT_PASSWORDS",
+        "MAILPIT_SEND_PASSWORDS",
+        "MAILPIT_WEBHOOK",
         "RELEASE_HOST",
         "CHAOS",
     }

@@ -55,6 +55,18 @@ def test_the_announcement_says_where_mail_readers_find_the_mailbox(config: Local
     assert "  POP3      localhost:1110 (the mailbox; logins of MAILBOX_PASSWORDS)\n" in text
 
 
+def test_the_announcement_says_whether_the_port_of_mailpits_api_asks_for_a_login(
+    config: LocalConfig, tmp_path: Path
+) -> None:
+    ports = MailboxPorts(catch=0, mailpit=8025, pop3=0, imap=0)
+    config = replace(config, mailbox_ports=ports)
+    assert "localhost:8025/ (the mailbox, and Mailpit's API)\n" in announcement(config)
+    path = tmp_path / "logins"
+    path.write_text("ann:secret\n")
+    config = replace(config, environ={**config.environ, "MAILPIT_PASSWORDS": str(path)})
+    assert "Mailpit's API; logins of MAILPIT_PASSWORDS)\n" in announcement(config)
+
+
 def test_the_announcement_says_by_what_mail_leaves(config: LocalConfig) -> None:
     assert "leaves this machine" not in announcement(config)
     environ = {**config.environ, "SMARTHOST": "mail.test:587", "DELIVER": "true"}

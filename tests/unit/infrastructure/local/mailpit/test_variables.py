@@ -25,6 +25,12 @@ from infrastructure.local.releasing.choices import ReleaseChoices
         ({"MP_MAX_AGE": "3d"}, {"MAILBOX_MAX_AGE": "3d"}),
         ({"MP_SMTP_AUTH_FILE": "/x"}, {"CATCH_PASSWORDS": "/x"}),
         ({"MP_POP3_AUTH_FILE": "/x"}, {"MAILBOX_PASSWORDS": "/x"}),
+        ({"MP_WEBHOOK_URL": "http://x"}, {"MAILPIT_WEBHOOK": "http://x"}),
+        ({"MP_WEBHOOK_LIMIT": "5"}, {"MAILPIT_WEBHOOK_INTERVAL": "5"}),
+        ({"MP_WEBHOOK_DELAY": "5"}, {"MAILPIT_WEBHOOK_DELAY": "5"}),
+        ({"MP_UI_AUTH_FILE": "/x"}, {"MAILPIT_PASSWORDS": "/x"}),
+        ({"MP_SEND_API_AUTH_FILE": "/x"}, {"MAILPIT_SEND_PASSWORDS": "/x"}),
+        ({"MP_SEND_API_AUTH_ACCEPT_ANY": "1"}, {"MAILPIT_SEND_PASSWORDS": "any"}),
         ({"MP_WEBROOT": "/mail/"}, {"MAILPIT_ROOT": "/mail/"}),
         ({"MP_API_CORS": "*"}, {"MAILPIT_ORIGINS": "*"}),
         ({"MP_LABEL": "shop"}, {"MAILPIT_LABEL": "shop"}),
@@ -52,10 +58,8 @@ def test_a_variable_with_a_counterpart_gets_no_line(
     ("name", "value"),
     [
         ("MP_UNKNOWN", "secret"),
-        ("MP_UI_AUTH", "name:secret"),
         ("MP_SMTP_TLS_CERT", "secret"),
         ("MP_USE_MESSAGE_DATES", "true"),
-        ("MP_WEBHOOK_URL", "http://secret"),
         ("MP_SMTP_BIND_ADDR", "unix:/secret:666x"),
         ("MP_ENABLE_SPAMASSASSIN", "postmark"),
         ("MP_TAGS_CONFIG", "/no/secret"),
@@ -112,14 +116,31 @@ def test_mail_is_kept_beside_the_database(tmp_path: Path) -> None:
     assert "DATA_DIR is set" in line
 
 
-def test_logins_are_kept_in_a_file_for_the_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("MP_SMTP_AUTH", "CATCH_PASSWORDS"),
+        ("MP_UI_AUTH", "MAILPIT_PASSWORDS"),
+        ("MP_SEND_API_AUTH", "MAILPIT_SEND_PASSWORDS"),
+    ],
+)
+def test_logins_are_kept_in_a_file_for_the_owner_only(
+    tmp_path: Path, theirs: str, ours: str
+) -> None:
     data_dir = tmp_path / "data"
-    environ, lines = translated({"DATA_DIR": str(data_dir), "MP_SMTP_AUTH": "a:b  c:d"})
+    environ, lines = translated({"DATA_DIR": str(data_dir), theirs: "a:b  c:d"})
     assert lines == []
-    path = Path(environ["CATCH_PASSWORDS"])
+    path = Path(environ[ours])
     assert path.read_text() == "a:b\nc:d\n"
     assert (path.parent, S_IMODE(path.stat().st_mode)) == (data_dir, 0o600)
-    assert "MP_SMTP_AUTH" not in environ
+    assert theirs not in environ
+
+
+def test_logins_that_may_send_go_before_anybody() -> None:
+    theirs = {"MP_SEND_API_AUTH_FILE": "/x", "MP_SEND_API_AUTH_ACCEPT_ANY": "true"}
+    environ, (line,) = translated(theirs)
+    assert environ == {"MAILPIT_SEND_PASSWORDS": "/x"}
+    assert line.startswith("MP_SEND_API_AUTH_ACCEPT_ANY is not used: ")
 
 
 def test_tag_rules_of_a_file_are_read(tmp_path: Path) -> None:

@@ -128,10 +128,12 @@ def test_a_file_of_passwords_that_is_missing_is_refused(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "passwords"
-    with pytest.raises(ConfigError, match=f"MAILBOX_PASSWORDS: {path}"):
-        prepare({**environ, "MAILBOX_PASSWORDS": str(path)})
+    names = ("MAILBOX_PASSWORDS", "MAILPIT_PASSWORDS", "MAILPIT_SEND_PASSWORDS")
+    for name in names:
+        with pytest.raises(ConfigError, match=f"{name}: {path}"):
+            prepare({**environ, name: str(path)})
     path.write_text("ann:secret\n")
-    os.close(prepare({**environ, "MAILBOX_PASSWORDS": str(path)}).lock)
+    os.close(prepare({**environ, **dict.fromkeys(names, str(path))}).lock)
 
 
 def test_a_key_with_a_space_or_a_line_end_is_refused(environ: dict[str, str]) -> None:
@@ -405,7 +407,11 @@ def test_a_file_of_passwords_is_found_by_processes_in_another_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("passwords").write_text("ann:secret\n")
-    config = prepare({**environ, "CATCH_PASSWORDS": "passwords"})
+    choices = {"MAILPIT_PASSWORDS": "passwords", "MAILPIT_SEND_PASSWORDS": "any"}
+    config = prepare({**environ, "CATCH_PASSWORDS": "passwords", **choices})
     os.close(config.lock)
-    path = config.child_environment()["CATCH_PASSWORDS"]
-    assert path == str(tmp_path / "passwords")
+    child = config.child_environment()
+    for name in ("CATCH_PASSWORDS", "MAILPIT_PASSWORDS"):
+        assert child[name] == str(tmp_path / "passwords")
+    # This is no path
+    assert child["MAILPIT_SEND_PASSWORDS"] == "any"
