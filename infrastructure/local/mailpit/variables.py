@@ -44,6 +44,7 @@ _FLAGS = {
     "MP_ENABLE_CHAOS": ("CHAOS", "true"),
     "MP_TAGS_TITLE_CASE": ("MAILBOX_TAGS_TITLES", "true"),
 }
+_CERTIFICATES = ("MP_SMTP_TLS_CERT", "MP_SMTP_SSL_CERT")
 _TLS = {
     "MP_SMTP_REQUIRE_TLS": "implicit",
     "MP_SMTP_REQUIRE_STARTTLS": "starttls",
@@ -143,6 +144,8 @@ def _flags(translation: _Translation) -> None:
     for name, value in _TLS.items():
         if is_on(translation.take(name)):
             translation.put("CATCH_TLS", value)
+    if any(name in translation.variables for name in _CERTIFICATES):
+        translation.put("CATCH_TLS", "optional")
     for name, (own_name, value) in _FLAGS.items():
         if is_on(translation.take(name)):
             translation.put(own_name, value)

@@ -67,7 +67,7 @@ def test_a_variable_with_a_counterpart_gets_no_line(
 )
 def test_one_without_gets_one_line_without_its_value(name: str, value: str) -> None:
     environ, (line,) = translated({name: value})
-    assert environ == {}
+    assert environ in ({}, {"CATCH_TLS": "optional"})
     assert line.startswith(f"{name} is not used: ")
     assert line.endswith(".")
     assert "secret" not in line
@@ -94,6 +94,13 @@ def test_ours_win() -> None:
         "MP_SMTP_RELAY_HOST": "theirs.test",
     }
     assert translated({**ours, **theirs}) == (ours, [])
+
+
+def test_tls_is_offered_where_a_certificate_asks_for_it() -> None:
+    certificate = {"MP_SMTP_TLS_CERT": "sans:localhost", "MP_SMTP_TLS_KEY": "x"}
+    assert translated(certificate)[0] == {"CATCH_TLS": "optional"}
+    required = {**certificate, "MP_SMTP_REQUIRE_STARTTLS": "true"}
+    assert translated(required)[0] == {"CATCH_TLS": "starttls"}
 
 
 def test_a_host_to_bind_is_told_not_to_be_used() -> None:
