@@ -7,8 +7,9 @@ needs. The rules of ``/local`` hold for all of them.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,9 +19,15 @@ from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.local.mailpit import listeners
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.listeners import Listeners
-from infrastructure.local.mailpit.router import MailpitError, MailpitRouter, send_error
+from infrastructure.local.mailpit.router import (
+    MailpitError,
+    MailpitRequest,
+    MailpitRouter,
+    send_error,
+)
 from infrastructure.local.this_machine import LocalAccess, reason_to_refuse
 
+_CONSOLE = b"/console/"
 _METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
 _PRIVATE = ("/api/", "/local", "/livez", "/readyz")
 _POLICY_VIOLATION = 1008
@@ -28,7 +35,10 @@ _SLASHES = re.compile(b"/{2,}")
 
 
 class MailpitPort:
-    """The port as an ASGI callable. ``service`` answers what is not Mailpit's."""
+    """The port as an ASGI callable. ``service`` answers what is not Mailpit's.
+
+    ``cookies_of_console`` returns the cookies for a request of the console's page.
+    """
 
     def __init__(
         self,
@@ -38,12 +48,14 @@ class MailpitPort:
         *,
         choices: MailpitChoices,
         access: LocalAccess,
+        cookies_of_console: Callable[[MailpitRequest], Sequence[str]] = lambda request: (),
     ) -> None:
         self._router = router
         self._listeners = news
         self._service = service
         self._choices = choices
         self._access = access
+        self._cookies_of_console = cookies_of_console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one WebSocket."""
@@ -68,6 +80,10 @@ class MailpitPort:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._router.has(scope):
             await self._router.answer(scope, receive, send)
+        elif scope["raw_path"] == _CONSOLE:
+            request = MailpitRequest.read(scope)
+            cookies = await asyncio.to_thread(self._cookies_of_console, request)
+            await self._service(scope, receive, _with_cookies(send, cookies))
         else:
             await self._service(scope, receive, send)
 
@@ -117,6 +133,18 @@ class MailpitPort:
             await send(message)
 
         return send_with_origin
+
+
+def _with_cookies(send: Send, cookies: Sequence[str]) -> Send:
+    """Return ``send`` with cookies in the head of the response."""
+
+    async def send_with_cookies(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            lines = [(b"set-cookie", cookie.encode("latin-1")) for cookie in cookies]
+            message["headers"] = [*message["headers"], *lines]
+        await send(message)
+
+    return send_with_cookies
 
 
 def _with_single_slashes(scope: Scope) -> Scope:

@@ -63,6 +63,20 @@ class MailpitRequest:
     headers: tuple[tuple[str, str], ...]
     body: bytes = b""
 
+    @classmethod
+    def read(
+        cls, scope: Scope, parameters: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> MailpitRequest:
+        """Return the request of a connection."""
+        return cls(
+            method=scope["method"],
+            path=scope["raw_path"].decode("ascii"),
+            parameters=parameters or {},
+            query=query_of(scope),
+            headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
+            body=body,
+        )
+
     def header(self, name: str) -> str:
         """Return the value of a header, empty if there is none; the name is in lower case."""
         return next((value for each, value in self.headers if each == name), "")
@@ -154,14 +168,8 @@ class MailpitRouter:
         if body.too_large:
             await send_error(send, MailpitError(413, "http: request body too large"))
             return
-        request = MailpitRequest(
-            method=scope["method"],
-            path=scope["raw_path"].decode("ascii"),
-            parameters={name: unquote(text) for name, text in match.groupdict().items()},
-            query=query_of(scope),
-            headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
-            body=body.content,
-        )
+        parameters = {name: unquote(text) for name, text in match.groupdict().items()}
+        request = MailpitRequest.read(scope, parameters, body.content)
         try:
             response = await self._run(route, request)
         except MailpitError as error:

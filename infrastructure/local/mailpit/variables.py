@@ -52,6 +52,14 @@ _TLS = {
 }
 _LOGINS = {"MP_SMTP_AUTH": "CATCH_PASSWORDS", "MP_POP3_AUTH": "MAILBOX_PASSWORDS"}
 _DATABASES = ("MP_DATABASE", "MP_DATA_FILE")
+_WITH_A_VALUE = {
+    **_PORTS,
+    **_TEXTS,
+    **_LOGINS,
+    "MP_CHAOS_TRIGGERS": "CHAOS",
+    "MP_ENABLE_SPAMASSASSIN": "SPAM_CHECK",
+    "MP_TAG": "MAILBOX_TAGS",
+}
 
 
 class _Translation:
@@ -98,6 +106,14 @@ def translated(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         if not is_off and name not in FULFILLED:
             translation.note(name, reason_of(name))
     return translation.environ, translation.notices
+
+
+def with_their_name(error: str, environ: Mapping[str, str]) -> str:
+    """Return an error about a setting with the variable of Mailpit that set it, if one did."""
+    for name, own_name in _WITH_A_VALUE.items():
+        if own_name in error and environ.get(name) and not environ.get(own_name):
+            return f"{error} (set by {name})"
+    return error
 
 
 def _database(translation: _Translation) -> None:

@@ -11,7 +11,7 @@ from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.tag_rules import read_rules
 from infrastructure.local.mailpit.tags import TagChoices
-from infrastructure.local.mailpit.variables import translated
+from infrastructure.local.mailpit.variables import translated, with_their_name
 from infrastructure.local.releasing.choices import ReleaseChoices
 
 
@@ -94,6 +94,14 @@ def test_ours_win() -> None:
         "MP_SMTP_RELAY_HOST": "theirs.test",
     }
     assert translated({**ours, **theirs}) == (ours, [])
+
+
+def test_an_error_names_the_variable_that_the_user_wrote() -> None:
+    theirs = {"MP_MAX_MESSAGES": "many"}
+    error = "MAILBOX_MAX_MESSAGES='many' is not a whole number"
+    assert with_their_name(error, theirs) == f"{error} (set by MP_MAX_MESSAGES)"
+    assert with_their_name(error, {**theirs, "MAILBOX_MAX_MESSAGES": "many"}) == error
+    assert with_their_name("CATCH_PORT is taken", theirs) == "CATCH_PORT is taken"
 
 
 def test_tls_is_offered_where_a_certificate_asks_for_it() -> None:
