@@ -23,7 +23,7 @@ from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
-from infrastructure.local.mailpit.variables import translated
+from infrastructure.local.mailpit.variables import translated, with_their_name
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -302,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
         environ, lines = translated(os.environ)
         config = prepare(environ | ({"DELIVER": "true"} if options.deliver else {}))
     except ConfigError as error:
-        print(f"postfinch: {error}", file=sys.stderr)
+        print(f"postfinch: {with_their_name(str(error), os.environ)}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -58,7 +58,9 @@ def _serve(
 ) -> None:
     host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
     config = replace(
-        catching_config(host, port, LocalAccess.read(os.environ), most_octets),
+        catching_config(
+            host, port, LocalAccess.read(os.environ), most_octets, lists_tls=choices.tls != ""
+        ),
         require_tls=choices.tls == STARTTLS,
         implicit_tls=choices.tls == IMPLICIT,
     )

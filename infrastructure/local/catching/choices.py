@@ -6,8 +6,8 @@ CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, `
                              or ``tag`` (of the recipient); nothing: there is one
 CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
                              or ``name:password``; without it any login is taken, and none needed
-CATCH_TLS                    ``starttls``: clients must use it; ``implicit``: TLS from the first
-                             byte on; nothing: clients may use STARTTLS
+CATCH_TLS                    ``optional``: clients may use STARTTLS; ``starttls``: they must;
+                             ``implicit``: TLS from the first byte on; nothing: it is not offered
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
 MAILBOX_MAX_AGE              how long a message is kept, such as ``7d`` or ``12h``; nothing: always
 ==================== ======= =======================================================================
@@ -23,10 +23,10 @@ from infrastructure.local.mailbox.inboxes import BY_DOMAIN, BY_LOGIN, BY_TAG
 from infrastructure.local.passwords import Passwords
 
 STORE, SEND = "store", "send"
-STARTTLS, IMPLICIT = "starttls", "implicit"
+OPTIONAL, STARTTLS, IMPLICIT = "optional", "starttls", "implicit"
 
 _WAYS = (STORE, SEND)
-_TLS = ("", STARTTLS, IMPLICIT)
+_TLS = ("", OPTIONAL, STARTTLS, IMPLICIT)
 _DIVISIONS = ("", BY_LOGIN, BY_DOMAIN, BY_TAG)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGE = re.compile(r"([0-9]{1,9})([smhdw])", re.ASCII)

@@ -67,14 +67,19 @@ class HttpRequest:
             return None
         if body.too_large:
             raise BodyTooLarge(f"the body has more than {limit} bytes")
+        return cls.of(scope, match.parameters, body.content)
+
+    @classmethod
+    def of(cls, scope: Scope, parameters: Mapping[str, str], body: bytes = b"") -> Self:
+        """Return the request of a connection."""
         query = scope["query_string"].decode("ascii", "replace")
         return cls(
             method=scope["method"],
             path=scope["raw_path"].decode("ascii"),
-            parameters=match.parameters,
+            parameters=parameters,
             query=cls.query_of(parse_qsl(query, keep_blank_values=True)),
             headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
-            body=body.content,
+            body=body,
         )
 
     @staticmethod

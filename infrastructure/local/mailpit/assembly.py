@@ -86,15 +86,21 @@ def mailpit_service(
         spam_check=spam_check,
     )
     checks = CheckRoutes(messages, release, ChaosFile(data_dir), acceptance, spam_check)
+    entrance = Entrance(messages, has_console=has_console)
     router = MailpitRouter(
         [
             *ListRoutes(messages, changes).routes(),
             *MessageRoutes(messages, changes).routes(),
             *application.routes(),
             *checks.routes(),
-            *Entrance(messages, has_console=has_console).routes(),
+            *entrance.routes(),
         ]
     )
-    port = MailpitPort(router, listeners, service, choices=choices, access=access)
+    port = MailpitPort(
+        *(router, listeners, service),
+        choices=choices,
+        access=access,
+        cookies_of_console=entrance.cookies_of_console if has_console else lambda request: (),
+    )
     webhook = Webhook(messages, WebhookChoices.read(environ), label=choices.label)
     return MailpitService(port, News(messages, listeners, rules, changes), webhook)

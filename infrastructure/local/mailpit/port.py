@@ -7,8 +7,9 @@ needs. The rules of ``/local`` hold for all of them.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from infrastructure.local.mailpit.port_logins import CHALLENGE, PortLogins
 from infrastructure.local.mailpit.router import (
     TEXT_PLAIN,
     MailpitError,
+    MailpitRequest,
     MailpitRouter,
     send_error,
 )
@@ -32,6 +34,7 @@ from infrastructure.local.this_machine import (
     reason_to_refuse,
 )
 
+_CONSOLE = b"/console/"
 _METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
 _PRIVATE = ("/api/", "/local", "/livez", "/readyz")
 # To show a message is to mark it as read
@@ -41,7 +44,10 @@ _SLASHES = re.compile(b"/{2,}")
 
 
 class MailpitPort:
-    """The port as an ASGI callable. ``service`` answers what is not Mailpit's."""
+    """The port as an ASGI callable. ``service`` answers what is not Mailpit's.
+
+    ``cookies_of_console`` returns the cookies for a request of the console's page.
+    """
 
     def __init__(
         self,
@@ -51,6 +57,7 @@ class MailpitPort:
         *,
         choices: MailpitChoices,
         access: LocalAccess,
+        cookies_of_console: Callable[[MailpitRequest], tuple[str, ...]] = lambda request: (),
     ) -> None:
         self._router = router
         self._listeners = news
@@ -60,6 +67,7 @@ class MailpitPort:
         self._logins = PortLogins(
             choices.passwords, choices.send_passwords, anybody_sends=choices.anybody_sends
         )
+        self._cookies_of_console = cookies_of_console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one WebSocket."""
@@ -88,11 +96,15 @@ class MailpitPort:
             headers = {"www-authenticate": CHALLENGE}
             await reply(send, 401, b"Unauthorized.\n", TEXT_PLAIN, headers)
             return
-        send = _with_cookie(await self._logins.cookie(scope, self._choices.root), send)
+        cookies = await self._logins.cookies(scope, self._choices.root)
         if self._router.has(scope):
-            await self._router.answer(scope, receive, send)
-        else:
-            await self._service(await self._logins.without_login(scope), receive, send)
+            await self._router.answer(scope, receive, _with_cookies(cookies, send))
+            return
+        if scope["raw_path"] == _CONSOLE and await self._logins.has_login(scope):
+            request = MailpitRequest.of(scope, {})
+            cookies += await asyncio.to_thread(self._cookies_of_console, request)
+        scope = await self._logins.without_login(scope)
+        await self._service(scope, receive, _with_cookies(cookies, send))
 
     async def _admits(self, scope: Scope) -> bool:
         # A browser asks whether a page may log in before it does
@@ -157,17 +169,18 @@ def _is_for_other_pages(path: str, headers: Headers) -> bool:
     return not path.startswith(_PRIVATE)
 
 
-def _with_cookie(cookie: str, send: Send) -> Send:
-    """Return ``send`` with a cookie in the response, if there is one."""
-    if not cookie:
+def _with_cookies(cookies: Sequence[str], send: Send) -> Send:
+    """Return ``send`` with cookies in the head of the response."""
+    if not cookies:
         return send
 
-    async def send_with_cookie(message: MutableMapping[str, Any]) -> None:
+    async def send_with_cookies(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode("ascii"))]
+            lines = [(b"set-cookie", cookie.encode("latin-1")) for cookie in cookies]
+            message["headers"] = [*message["headers"], *lines]
         await send(message)
 
-    return send_with_cookie
+    return send_with_cookies
 
 
 def _with_single_slashes(scope: Scope) -> Scope:

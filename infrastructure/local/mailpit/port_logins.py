@@ -58,19 +58,23 @@ class PortLogins:
             return True
         if path == SEND_PATH and (self._anybody_sends or self._send):
             return self._anybody_sends or await _is_login(self._send, _login(scope))
-        if self._port is None or self._has_cookie(scope):
-            return True
         if not is_mailpits and not path.startswith(_LOCAL) and _has_key(scope):
+            return True
+        return await self.has_login(scope)
+
+    async def has_login(self, scope: Scope) -> bool:
+        """Tell whether a request has the login of the port; without passwords each one has."""
+        if self._port is None or self._has_cookie(scope):
             return True
         return await _is_login(self._port, _login(scope))
 
-    async def cookie(self, scope: Scope, root: str) -> str:
-        """Return a value of ``Set-Cookie`` for a page that was opened with a login, else none."""
+    async def cookies(self, scope: Scope, root: str) -> tuple[str, ...]:
+        """Return values of ``Set-Cookie`` for a page that was opened with a login, else none."""
         accept = b" ".join(_values(scope, b"accept"))
         is_new_page = b"text/html" in accept and not self._has_cookie(scope)
         if not is_new_page or not await _is_login(self._port, _login(scope)):
-            return ""
-        return f"{COOKIE}={self._token}; Path={root}/; HttpOnly; SameSite=Strict"
+            return ()
+        return (f"{COOKIE}={self._token}; Path={root}/; HttpOnly; SameSite=Strict",)
 
     async def without_login(self, scope: Scope) -> Scope:
         """Return a request without its login, which the service would take for an API key."""

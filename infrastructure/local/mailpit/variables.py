@@ -50,6 +50,7 @@ _FLAGS = {
     "MP_ENABLE_CHAOS": ("CHAOS", "true"),
     "MP_TAGS_TITLE_CASE": ("MAILBOX_TAGS_TITLES", "true"),
 }
+_CERTIFICATES = ("MP_SMTP_TLS_CERT", "MP_SMTP_SSL_CERT")
 _TLS = {
     "MP_SMTP_REQUIRE_TLS": "implicit",
     "MP_SMTP_REQUIRE_STARTTLS": "starttls",
@@ -62,6 +63,14 @@ _LOGINS = {
     "MP_SEND_API_AUTH": "MAILPIT_SEND_PASSWORDS",
 }
 _DATABASES = ("MP_DATABASE", "MP_DATA_FILE")
+_WITH_A_VALUE = {
+    **_PORTS,
+    **_TEXTS,
+    **_LOGINS,
+    "MP_CHAOS_TRIGGERS": "CHAOS",
+    "MP_ENABLE_SPAMASSASSIN": "SPAM_CHECK",
+    "MP_TAG": "MAILBOX_TAGS",
+}
 
 
 class _Translation:
@@ -110,6 +119,14 @@ def translated(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return translation.environ, translation.notices
 
 
+def with_their_name(error: str, environ: Mapping[str, str]) -> str:
+    """Return an error about a setting with the variable of Mailpit that set it, if one did."""
+    for name, own_name in _WITH_A_VALUE.items():
+        if own_name in error and environ.get(name) and not environ.get(own_name):
+            return f"{error} (set by {name})"
+    return error
+
+
 def _database(translation: _Translation) -> None:
     for name in _DATABASES:
         text = translation.take(name)
@@ -154,6 +171,8 @@ def _flags(translation: _Translation) -> None:
     for name, value in _TLS.items():
         if is_on(translation.take(name)):
             translation.put("CATCH_TLS", value)
+    if any(name in translation.variables for name in _CERTIFICATES):
+        translation.put("CATCH_TLS", "optional")
     for name, (own_name, value) in _FLAGS.items():
         if is_on(translation.take(name)):
             translation.put(own_name, value)

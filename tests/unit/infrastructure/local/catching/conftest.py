@@ -45,8 +45,10 @@ def start(certificate: CertificateFiles) -> Iterator[StartCatching]:
     """Start the catching port over any service; every one is stopped after the test."""
     with contextlib.ExitStack() as running:
 
-        def start_catching(service: Service, access: LocalAccess = NOBODY_ELSE) -> Any:
-            config = catching_config("127.0.0.1", 0, access)
+        def start_catching(
+            service: Service, access: LocalAccess = NOBODY_ELSE, *, lists_tls: bool = False
+        ) -> Any:
+            config = catching_config("127.0.0.1", 0, access, lists_tls=lists_tls)
             tls = TlsContexts(certificate)
             relay = RunningRelay(config, service, tls, FailedLogins(no_wait))
             running.callback(relay.stop)

@@ -57,12 +57,13 @@ def test_mail_without_tls_and_login_is_in_the_mailbox_when_it_is_answered(
 @pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_any_login_is_taken_with_and_without_tls(
-    catching: RunningRelay,
+    start: StartCatching,
     mailbox: SinkMailbox,
     trust: ssl.SSLContext,
     mechanism: str,
     encrypted: bool,
 ) -> None:
+    catching = start(Catching(mailbox), lists_tls=encrypted)
     with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
         if encrypted:
             client.starttls(context=trust)
@@ -75,6 +76,18 @@ def test_any_login_is_taken_with_and_without_tls(
         assert [client.docmd(step)[0] for step in steps] == [334] * (len(steps) - 1) + [235]
         client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
     assert sole(mailbox)[0].login == "jürgen"
+
+
+def test_tls_that_nobody_chose_is_taken_but_not_listed(
+    catching: RunningRelay, trust: ssl.SSLContext
+) -> None:
+    with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
+        client.ehlo()
+        assert not client.has_extn("starttls")
+        assert client.docmd("STARTTLS")[0] == 220
+        client.sock = trust.wrap_socket(client.sock, server_hostname="localhost")
+        client.file = None
+        assert client.ehlo()[0] == 250
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.tag_rules import read_rules
-from infrastructure.local.mailpit.variables import translated
+from infrastructure.local.mailpit.variables import translated, with_their_name
 from infrastructure.local.releasing.choices import ReleaseChoices
 
 
@@ -71,7 +71,7 @@ def test_a_variable_with_a_counterpart_gets_no_line(
 )
 def test_one_without_gets_one_line_without_its_value(name: str, value: str) -> None:
     environ, (line,) = translated({name: value})
-    assert environ == {}
+    assert environ in ({}, {"CATCH_TLS": "optional"})
     assert line.startswith(f"{name} is not used: ")
     assert line.endswith(".")
     assert "secret" not in line
@@ -98,6 +98,21 @@ def test_ours_win() -> None:
         "MP_SMTP_RELAY_HOST": "theirs.test",
     }
     assert translated({**ours, **theirs}) == (ours, [])
+
+
+def test_an_error_names_the_variable_that_the_user_wrote() -> None:
+    theirs = {"MP_MAX_MESSAGES": "many"}
+    error = "MAILBOX_MAX_MESSAGES='many' is not a whole number"
+    assert with_their_name(error, theirs) == f"{error} (set by MP_MAX_MESSAGES)"
+    assert with_their_name(error, {**theirs, "MAILBOX_MAX_MESSAGES": "many"}) == error
+    assert with_their_name("CATCH_PORT is taken", theirs) == "CATCH_PORT is taken"
+
+
+def test_tls_is_offered_where_a_certificate_asks_for_it() -> None:
+    certificate = {"MP_SMTP_TLS_CERT": "sans:localhost", "MP_SMTP_TLS_KEY": "x"}
+    assert translated(certificate)[0] == {"CATCH_TLS": "optional"}
+    required = {**certificate, "MP_SMTP_REQUIRE_STARTTLS": "true"}
+    assert translated(required)[0] == {"CATCH_TLS": "starttls"}
 
 
 def test_a_host_to_bind_is_told_not_to_be_used() -> None:
