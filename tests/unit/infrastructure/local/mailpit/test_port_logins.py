@@ -11,6 +11,7 @@ import pytest
 
 from infrastructure.local.mailpit.port_logins import COOKIE
 from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient
+from tests.unit.people import make_account
 
 MESSAGES, SEND = "/api/v1/messages", "/api/v1/send"
 MESSAGE = {"From": {"Email": "a@shop.test"}, "To": [{"Email": "b@shop.test"}]}
@@ -36,7 +37,7 @@ def client(tmp_path: Path) -> MailpitClient:
 
 
 def cookie_of(client: MailpitClient, *headers: tuple[bytes, bytes]) -> str:
-    return client.ask("GET", "/console/", headers=headers).headers.get("set-cookie", "")
+    return client.ask("GET", "/console/app.js", headers=headers).headers.get("set-cookie", "")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,18 @@ def test_an_api_key_opens_what_the_service_guards_itself(client: MailpitClient) 
         assert client.ask("GET", path).status == 401
     for path in (MESSAGES, "/", "/local/mailbox"):
         assert client.ask("GET", path, headers=[key]).status == 401
+
+
+def test_who_opens_the_console_is_signed_in_after_a_login_only(
+    client: MailpitClient, cloud: None
+) -> None:
+    make_account()
+    key = (b"authorization", b"a-key")
+    response = client.ask("GET", "/console/", headers=[key, PAGE])
+    assert (response.status, "set-cookie" in response.headers) == (299, False)
+    cookies = client.ask("GET", "/console/", headers=[RIGHT, PAGE]).headers["set-cookie"]
+    assert COOKIE in cookies
+    assert "session=" in cookies
 
 
 def test_the_service_sees_keys_and_no_logins_of_the_port(
