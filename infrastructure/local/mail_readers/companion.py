@@ -56,7 +56,8 @@ class MailReaders:
         self._choices = choices or ReaderChoices()
         self._access = access
         self._servers: list[asyncio.Server] = []
-        self._connections: set[Connection] = set()
+        # In the order in which they came
+        self._connections: dict[Connection, None] = {}
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mail-readers")
 
     @classmethod
@@ -97,21 +98,25 @@ class MailReaders:
     async def _serve_pop3(self, connection: Connection) -> None:
         from infrastructure.local.mail_readers.pop3_session import Pop3Session
 
-        await self._serve(connection, Pop3Session.serve)
+        await self._serve(connection, Pop3Session.serve, b"-ERR [SYS/TEMP]")
 
     async def _serve_imap(self, connection: Connection) -> None:
         from infrastructure.local.mail_readers.imap_session import ImapSession
 
-        await self._serve(connection, ImapSession.serve)
+        await self._serve(connection, ImapSession.serve, b"* BYE")
 
     async def _serve(
         self,
         connection: Connection,
         serve: Callable[[Connection, ReadingDesk], Awaitable[None]],
+        refusal: bytes,
     ) -> None:
-        if len(self._connections) >= _MOST_CONNECTIONS or not self._admits(connection.peer):
+        if not self._admits(connection.peer):
             return
-        self._connections.add(connection)
+        if not self._has_room():
+            connection.write(refusal + b" too many connections\r\n")
+            return
+        self._connections[connection] = None
         try:
             await serve(connection, self._desk)
         except ClientGone:
@@ -119,7 +124,18 @@ class MailReaders:
         except Exception:
             log.exception("a mail reader is cut off")
         finally:
-            self._connections.discard(connection)
+            self._connections.pop(connection, None)
+
+    def _has_room(self) -> bool:
+        """Tell whether one more client may be served; one that does not log in leaves for it."""
+        if len(self._connections) < _MOST_CONNECTIONS:
+            return True
+        idle = next((each for each in self._connections if not each.is_logged_in), None)
+        if idle is None:
+            return False
+        del self._connections[idle]
+        idle.abort()
+        return True
 
     def _admits(self, peer: str) -> bool:
         if not peer:

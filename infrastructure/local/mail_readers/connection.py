@@ -18,6 +18,10 @@ _READ_AHEAD = 128 * 1024
 _MOST_OUTPUT = 64 * 1024
 _HANDSHAKE_SECONDS = 10.0
 _LINGER_SECONDS = 2.0
+# A client that reads nothing for so long is gone: what it does not read takes memory
+_STALLED_SECONDS = 60.0
+# Lines that came together; then other sessions run
+_LINES_AT_ONCE = 100
 # A browser sends such a line for any web page, whose fields or body may hold commands. Its path may
 # be longer than any line that is read; no command begins with a slash after its first word.
 _HTTP_REQUEST = re.compile(
@@ -49,8 +53,11 @@ class Connection(asyncio.Protocol):
         self._writable.set()
         self._ended = False
         self._transport: Any = None
+        self._lines = 0
         self.task: asyncio.Task[None] | None = None
         self.is_secure = False
+        #: Whether the client has logged in; one that has not may be cut off for others
+        self.is_logged_in = False
 
     def connection_made(self, transport: Any) -> None:
         """Begin the session, unless the connection only changes to TLS."""
@@ -94,6 +101,9 @@ class Connection(asyncio.Protocol):
 
     async def line(self, limit: int) -> bytes:
         """Return the next line without its end, CRLF or LF; raises LineTooLong."""
+        self._lines += 1
+        if self._lines % _LINES_AT_ONCE == 0:
+            await asyncio.sleep(0)
         while (end := self._input.find(b"\n")) < 0:
             if len(self._input) > limit:
                 if _HTTP_REQUEST.match(self._input):
@@ -135,13 +145,20 @@ class Connection(asyncio.Protocol):
                 pass
         return bool(self._input)
 
-    def write(self, octets: bytes) -> None:
+    def write(self, octets: bytes | memoryview) -> None:
         """Add octets to the replies."""
         self._output += octets
 
+    async def send(self, octets: bytes) -> None:
+        """Add octets to the replies, and send them in pieces as the client reads them."""
+        view = memoryview(octets)
+        for start in range(0, len(view), _MOST_OUTPUT):
+            self.write(view[start : start + _MOST_OUTPUT])
+            await self.flush_much()
+
     async def flush_much(self) -> None:
         """Send the replies if there are many, and let other sessions run."""
-        if len(self._output) > _MOST_OUTPUT:
+        if len(self._output) >= _MOST_OUTPUT:
             await self.flush()
             await asyncio.sleep(0)
 
@@ -149,7 +166,7 @@ class Connection(asyncio.Protocol):
         """Send the replies; waits for a client that does not read, but not for ever."""
         self._send()
         try:
-            async with asyncio.timeout(self._idle_seconds):
+            async with asyncio.timeout(_STALLED_SECONDS):
                 await self._writable.wait()
         except TimeoutError:
             raise ClientGone from None

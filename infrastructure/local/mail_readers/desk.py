@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from ssl import SSLContext
@@ -22,6 +23,11 @@ from infrastructure.local.mailbox.trace import shown
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Messages that are larger than this take turns: that many at once over all sessions, so that
+# clients which do not read them cannot fill the memory
+_LARGE_OCTETS = 1024 * 1024
+_LARGE_AT_ONCE = 4
+
 
 @dataclass
 class ReadingDesk:
@@ -33,6 +39,7 @@ class ReadingDesk:
     marks: FlagMarks
     data_dir: Path
     pool: ThreadPoolExecutor
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
 
     @classmethod
     def open(
@@ -61,6 +68,15 @@ class ReadingDesk:
         """Return what a blocking call returns."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.pool, partial(call, *arguments, **options))
+
+    @asynccontextmanager
+    async def room(self, octets: int) -> AsyncIterator[None]:
+        """Wait until a message of so many octets may be in memory, and keep its room."""
+        if octets <= _LARGE_OCTETS:
+            yield
+            return
+        async with self._turns:
+            yield
 
     def content(self, message_id: str) -> bytes | None:
         """The message as mail readers get it, None if it is gone."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple
 
 from infrastructure.local.mail_readers import flags
 from infrastructure.local.mail_readers.imap_structure import Part, envelope, parse, structure
-from infrastructure.local.mail_readers.imap_syntax import BadCommand, Scanner, literal, string
+from infrastructure.local.mail_readers.imap_syntax import (
+    BadCommand,
+    Scanner,
+    literal_pieces,
+    string,
+)
 from infrastructure.local.mailbox.numbers import NumberedMessage
 
 _MACROS = {
@@ -127,17 +133,25 @@ def _field_label(name: bytes) -> bytes:
     return name if re.fullmatch(rb"[!-'*-9;-Z^-z|~]+", name) else string(name)
 
 
-def written(items: list[FetchItem], position: int, message: Message) -> bytes:
-    """Return the response for a message at a position."""
-    values = b" ".join([each.label + b" " + _value(each, message) for each in items])
-    return b"* %d FETCH (%b)\r\n" % (position, values)
+def written(items: list[FetchItem], position: int, message: Message) -> Iterator[bytes]:
+    """Yield the response for a message at a position, in pieces that are made when asked for."""
+    yield b"* %d FETCH (" % position
+    for number, item in enumerate(items):
+        yield (b" " if number else b"") + item.label + b" "
+        yield from _value(item, message)
+    yield b")\r\n"
 
 
-def _value(item: FetchItem, message: Message) -> bytes:
+def _value(item: FetchItem, message: Message) -> Iterator[bytes]:
     if item.section is not None:
         octets = octets_of(message.tree, item.section)
-        return b"NIL" if octets is None else literal(octets)
-    return _VALUES[item.name](message)
+    elif item.name in _TEXTS:
+        octets = _TEXTS[item.name](message)
+    else:
+        yield _VALUES[item.name](message)
+        return
+    # Not one text, which would be a copy of what may be large
+    yield from (b"NIL",) if octets is None else literal_pieces(octets)
 
 
 def octets_of(tree: Part, section: Section) -> bytes | None:
@@ -182,7 +196,9 @@ _VALUES = {
     "ENVELOPE": lambda message: envelope(message.tree),
     "BODY": lambda message: structure(message.tree, has_extensions=False),
     "BODYSTRUCTURE": lambda message: structure(message.tree, has_extensions=True),
-    "RFC822": lambda message: literal(message.content),
-    "RFC822.HEADER": lambda message: literal(message.tree.head),
-    "RFC822.TEXT": lambda message: literal(message.tree.body),
+}
+_TEXTS = {
+    "RFC822": lambda message: message.content,
+    "RFC822.HEADER": lambda message: message.tree.head,
+    "RFC822.TEXT": lambda message: message.tree.body,
 }

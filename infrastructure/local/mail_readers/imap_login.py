@@ -68,4 +68,5 @@ async def _log_in(session: ImapSession, login: Credentials) -> str:
             session.end("too many wrong logins")
         raise No("wrong name or password", "AUTHENTICATIONFAILED") from None
     session.mailboxes = Mailboxes(desk, inbox)
+    session.connection.is_logged_in = True
     return f"[CAPABILITY {session.capabilities()}] logged in"

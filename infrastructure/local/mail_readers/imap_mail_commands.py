@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from infrastructure.local.mail_readers.imap_session import ImapSession
 
 _CHUNK = 200
+# Octets of a response that are made before the client reads them
+_MOST_AT_ONCE = 256 * 1024
 _UID = FetchItem("UID", b"UID")
 _FLAGS = FetchItem("FLAGS", b"FLAGS")
 _IN_MEMORY = frozenset({"UID", "FLAGS"})
@@ -43,10 +45,7 @@ async def fetch(session: ImapSession, scanner: Scanner, *, by_uid: bool = False)
             await session.connection.flush_much()
             continue
         for each in fetches:
-            response = await session.desk.run(_read, session.desk, each)
-            is_complete &= bool(response)
-            session.connection.write(response)
-            await session.connection.flush_much()
+            is_complete &= await _send(session, each)
     if not is_complete:
         raise No("some of the messages were deleted meanwhile", "EXPUNGEISSUED")
 
@@ -64,9 +63,13 @@ class _Fetch(NamedTuple):
     row: NumberedMessage
     bits: int
 
+    def pieces(self, content: bytes) -> Iterator[bytes]:
+        """Yield the response for a message with this content."""
+        return written(self.items, self.position, Message(self.row, self.bits, content))
+
     def response(self, content: bytes) -> bytes:
         """Return the response for a message with this content."""
-        return written(self.items, self.position, Message(self.row, self.bits, content))
+        return b"".join(self.pieces(content))
 
 
 async def _fetches(
@@ -96,10 +99,34 @@ async def _fetches(
     ]
 
 
-def _read(desk: ReadingDesk, fetch: _Fetch) -> bytes:
-    """Return the response for a message whose file is needed, an empty one if it is gone."""
+async def _send(session: ImapSession, fetch: _Fetch) -> bool:
+    """Send the response for a message whose file is needed; tell whether it is there."""
+    desk, is_there, has_more = session.desk, False, True
+    async with desk.room(fetch.row.size):
+        pieces = _pieces(desk, fetch)
+        while has_more:
+            some, has_more = await desk.run(_some_of, pieces)
+            for piece in some:
+                is_there = True
+                await session.connection.send(piece)
+    return is_there
+
+
+def _pieces(desk: ReadingDesk, fetch: _Fetch) -> Iterator[bytes]:
     content = desk.content(fetch.row.id)
-    return b"" if content is None else fetch.response(content)
+    if content is not None:
+        yield from fetch.pieces(content)
+
+
+def _some_of(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
+    """Return the next pieces, all of them or those of some size, and whether there may be more."""
+    some, octets = [], 0
+    for piece in pieces:
+        some.append(piece)
+        octets += len(piece)
+        if octets > _MOST_AT_ONCE:
+            return some, True
+    return some, False
 
 
 def _see(desk: ReadingDesk, selection: Selection, positions: Sequence[int]) -> list[int]:

@@ -8,6 +8,8 @@ any case.
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from email.utils import parsedate_tz
@@ -29,6 +31,7 @@ from infrastructure.local.mail_readers.imap_text_search import (
     search_texts_of,
     texts_of,
 )
+from infrastructure.local.mail_readers.uid_marks import UidMarks
 from infrastructure.local.mailbox.rows import Condition
 
 _MOST_KEYS = 500
@@ -73,13 +76,13 @@ class Candidate:
 
     def values(self, name: bytes) -> Iterator[str]:
         """Yield the value of each field of a lower-case name, as people read it."""
-        fields = (raw for each, raw in self._head.fields() if each == name)
+        fields = (raw for each, raw in self._fields if each == name)
         return (_readable(raw.partition(b":")[2]) for raw in fields)
 
     @cached_property
-    def _head(self) -> Part:
+    def _fields(self) -> list[tuple[bytes, bytes]]:
         end = len(self.content)
-        return Part(self.content, 0, split_head(self.content, 0, end)[1], end)
+        return Part(self.content, 0, split_head(self.content, 0, end)[1], end).fields()
 
     @cached_property
     def texts(self) -> SearchTexts | None:
@@ -133,8 +136,7 @@ class SearchReader:
             scanner.expect(b")")
             return key
         if scanner.is_set():
-            positions = set(self._selection.positions(scanner.ranges(), by_uid=False))
-            return Key(_IN_MEMORY, lambda message: message.position in positions)
+            return self._key_of_set(scanner, by_uid=False)
         name = scanner.atom()
         if name in _CONSTANT_KEYS:
             is_met = _CONSTANT_KEYS[name]
@@ -159,8 +161,7 @@ class SearchReader:
             left, right = sorted((left, right), key=lambda each: each.cost)
             return Key(right.cost, lambda each: left.matches(each) or right.matches(each))
         if name == "UID":
-            positions = set(self._selection.positions(scanner.ranges(), by_uid=True))
-            return Key(_IN_MEMORY, lambda message: message.position in positions)
+            return self._key_of_set(scanner, by_uid=True)
         if name in ("KEYWORD", "UNKEYWORD"):
             scanner.flag()
             return Key(_IN_MEMORY, lambda _: name == "UNKEYWORD")
@@ -170,6 +171,16 @@ class SearchReader:
         if name.removeprefix("SENT") in ("BEFORE", "ON", "SINCE"):
             return self._key_of_date(name, _read_date(scanner))
         return self._key_of_text(name, scanner)
+
+    def _key_of_set(self, scanner: Scanner, *, by_uid: bool) -> Key:
+        spans = self._selection.spans(scanner.ranges(), by_uid=by_uid)
+        lasts = array("q", [last for _, last in spans])
+
+        def is_in(message: Candidate) -> bool:
+            place = bisect_left(lasts, message.position)
+            return place < len(spans) and spans[place][0] <= message.position
+
+        return Key(_IN_MEMORY, is_in)
 
     def _key_of_text(self, name: str, scanner: Scanner) -> Key:
         if name == "HEADER":
@@ -207,7 +218,7 @@ class SearchReader:
 
     def _indexed(self, sql: str, *values: str | int) -> Key:
         scope = [*self._selection.scope, Condition(sql, values)]
-        uids = self._desk.numbers.matching(scope)
+        uids = UidMarks(self._desk.numbers.matching(scope))
         return Key(_IN_MEMORY, lambda message: message.uid in uids)
 
 
@@ -229,12 +240,12 @@ def _folded(scanner: Scanner) -> str:
 
 def _key_of(matches: TextMatches, is_met: Callable[[Candidate], bool]) -> Key:
     """Return the key of what the index tells; `is_met` looks into a file."""
-    uids, unsure_uids = matches
+    uids, unsure_uids = UidMarks(matches.uids), UidMarks(matches.unsure_uids)
 
     def in_either(message: Candidate) -> bool:
         return message.uid in uids or (message.uid in unsure_uids and is_met(message))
 
-    return Key(_IN_FILE if unsure_uids else _IN_MEMORY, in_either)
+    return Key(_IN_FILE if matches.unsure_uids else _IN_MEMORY, in_either)
 
 
 def _readable(value: bytes) -> str:

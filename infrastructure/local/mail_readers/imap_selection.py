@@ -54,14 +54,24 @@ class Selection:
 
     def positions(self, ranges: Ranges, *, by_uid: bool) -> list[int]:
         """Return the positions, from 1 on, of a set of messages, in order."""
+        spans = self.spans(ranges, by_uid=by_uid)
+        return [position for low, high in spans for position in range(low, high + 1)]
+
+    def spans(self, ranges: Ranges, *, by_uid: bool) -> list[tuple[int, int]]:
+        """Return a set of messages as first and last positions, in order and without overlaps."""
         last = self.uids[-1] if by_uid and self.uids else len(self.uids)
-        positions: set[int] = set()
+        spans: list[tuple[int, int]] = []
         for bounds in ranges:
             low, high = sorted(last if each is None else each for each in bounds)
             if by_uid:
                 low, high = bisect_left(self.uids, low) + 1, bisect_left(self.uids, high + 1)
-            positions.update(range(max(low, 1), min(high, len(self.uids)) + 1))
-        return sorted(positions)
+            spans.append((max(low, 1), min(high, len(self.uids))))
+        merged: list[tuple[int, int]] = []
+        for low, high in sorted(spans):
+            low = max(low, merged[-1][1] + 1 if merged else 1)
+            if low <= high:
+                merged.append((low, high))
+        return merged
 
     def exists(self, ranges: Ranges) -> bool:
         """Tell whether all positions of a set are there."""

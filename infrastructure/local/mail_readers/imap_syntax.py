@@ -139,7 +139,12 @@ def string(octets: bytes | None) -> bytes:
 
 def literal(octets: bytes) -> bytes:
     """Return octets as a literal; it cannot have a NUL, which becomes a space (RFC 3501 4.3)."""
-    return b"{%d}\r\n%b" % (len(octets), octets.replace(b"\0", b" "))
+    return b"".join(literal_pieces(octets))
+
+
+def literal_pieces(octets: bytes) -> tuple[bytes, bytes]:
+    """Return the two pieces of a literal."""
+    return b"{%d}\r\n" % len(octets), octets.replace(b"\0", b" ")
 
 
 def mailbox_name(name: str) -> bytes:

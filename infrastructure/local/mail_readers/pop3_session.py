@@ -21,11 +21,11 @@ from infrastructure.local.mail_readers.logins import (
     from_plain,
     scope_of,
 )
+from infrastructure.local.mail_readers.pop3_text import top_of, transferred
 
 _MOST_LINE = 2048
 _CHUNK = 500
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
-_LINE_OF_DOT = re.compile(rb"(?m)^\.")
 _CAPABILITIES = (
     *("TOP", "UIDL", "USER", "RESP-CODES", "PIPELINING", "EXPIRE NEVER"),
     *("SASL PLAIN LOGIN", "IMPLEMENTATION Postfinch"),
@@ -43,7 +43,6 @@ class Pop3Session:
         self._connection = connection
         self._desk = desk
         self._username = ""
-        self._is_logged_in = False
         self._failures = 0
         self._uids: array[int] = array("q")
         self._sizes: array[int] = array("q")
@@ -63,7 +62,7 @@ class Pop3Session:
         try:
             line = await self._connection.line(_MOST_LINE)
             word, _, argument = line.decode("utf-8", "replace").partition(" ")
-            table = _IN_TRANSACTION if self._is_logged_in else _BEFORE_LOGIN
+            table = _IN_TRANSACTION if self._connection.is_logged_in else _BEFORE_LOGIN
             command = table.get(word.upper())
             if command is None:
                 is_early = word.upper() in _IN_TRANSACTION
@@ -80,7 +79,7 @@ class Pop3Session:
         self._say("+OK capabilities follow")
         for each in _CAPABILITIES:
             self._say(each)
-        if not (self._connection.is_secure or self._is_logged_in):
+        if not (self._connection.is_secure or self._connection.is_logged_in):
             self._say("STLS")
         self._say(".")
 
@@ -127,7 +126,7 @@ class Pop3Session:
             raise Pop3Error("[AUTH] wrong name or password") from None
         sizes = self._desk.numbers.sizes
         self._uids, self._sizes = await self._desk.run(sizes, scope_of(inbox))
-        self._is_logged_in = True
+        self._connection.is_logged_in = True
         self._say(f"+OK {len(self._uids)} messages")
 
     async def _start_tls(self, _: str) -> None:
@@ -171,20 +170,13 @@ class Pop3Session:
         self._say(".")
 
     async def _retrieve(self, argument: str) -> None:
-        content = await self._content(self._position(argument))
-        self._say(f"+OK {len(content)} octets")
-        self._say_content(content)
+        await self._send_content(self._position(argument))
 
     async def _top(self, argument: str) -> None:
         number, _, count = argument.partition(" ")
         if not _NUMBER.fullmatch(count.strip()):
             raise Pop3Error("TOP takes a message and a number of lines")
-        content = await self._content(self._position(number))
-        head, blank, body = content.partition(b"\r\n\r\n")
-        most = int(count) if body else 0
-        lines = body.removesuffix(b"\r\n").split(b"\r\n", most)[:most]
-        self._say("+OK top follows")
-        self._say_content(head + blank + b"".join(each + b"\r\n" for each in lines))
+        await self._send_content(self._position(number), int(count))
 
     async def _delete(self, argument: str) -> None:
         self._deleted.add(self._position(argument))
@@ -224,21 +216,24 @@ class Pop3Session:
             raise Pop3Error("the message was deleted meanwhile")
         return messages[uid].id
 
-    async def _content(self, position: int) -> bytes:
+    async def _send_content(self, position: int, most: int | None = None) -> None:
+        """Send a message, or its header section and at most so many lines."""
         message_id = await self._message_id(position)
-        content = await self._desk.run(self._desk.content, message_id)
+        async with self._desk.room(self._sizes[position]):
+            text = await self._desk.run(self._text, message_id, most)
+            if text is None:
+                raise Pop3Error("the message was deleted meanwhile")
+            self._say(f"+OK {self._sizes[position]} octets" if most is None else "+OK top follows")
+            await self._connection.send(text)
+
+    def _text(self, message_id: str, most: int | None) -> bytes | None:
+        content = self._desk.content(message_id)
         if content is None:
-            raise Pop3Error("the message was deleted meanwhile")
-        return content
+            return None
+        return transferred(content if most is None else top_of(content, most))
 
     def _say(self, line: str) -> None:
         self._connection.write(line.encode() + b"\r\n")
-
-    def _say_content(self, content: bytes) -> None:
-        self._connection.write(_LINE_OF_DOT.sub(b"..", content))
-        if not content.endswith(b"\r\n"):
-            self._connection.write(b"\r\n")
-        self._connection.write(b".\r\n")
 
 
 _Command = Callable[[Pop3Session, str], Awaitable[None]]

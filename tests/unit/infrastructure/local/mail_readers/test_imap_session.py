@@ -433,3 +433,12 @@ def test_peers_of_other_networks_are_refused(
     post = serve_post()
     with socket.create_connection(("127.0.0.1", post.imap), timeout=60) as client:
         assert client.recv(100) == b""
+
+
+def test_a_set_of_messages_that_names_them_often_has_each_once(post: Post) -> None:
+    post.add(PLAIN, MIXED, ENCODED)
+    with logged_in(post) as client:
+        client.select(readonly=True)
+        often = ",".join(["1:*", "2:3", "3", "*:2"] * 500)
+        assert [each.split()[0] for each in texts(client, often, "(UID)")] == [b"1", b"2", b"3"]
+        assert client.search(None, often, "NOT", "UID", "2,2,2")[1] == [b"1 3"]

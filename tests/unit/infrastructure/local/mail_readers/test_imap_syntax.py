@@ -80,7 +80,7 @@ def test_whatever_is_fetched_is_read_or_refused(text: bytes) -> None:
         items = read_items(Scanner(text))
         for content in (PLAIN, MIXED):
             message = Message(NumberedMessage(1, "1.x", len(content), True), 0, content)
-            assert written(items, 1, message).endswith(b")\r\n")
+            assert b"".join(written(items, 1, message)).endswith(b")\r\n")
 
 
 @given(LINES)
