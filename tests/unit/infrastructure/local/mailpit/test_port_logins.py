@@ -103,7 +103,7 @@ def test_an_api_key_opens_what_the_service_guards_itself(client: MailpitClient) 
     for path in ("/api/v1/account", "/console/service.json"):
         assert client.ask("GET", path, headers=[key]).status == 299
         assert client.ask("GET", path).status == 401
-    for path in (MESSAGES, "/", "/local/mailbox"):
+    for path in (MESSAGES, "/", "/local/mailbox", "/console/", "/t/link"):
         assert client.ask("GET", path, headers=[key]).status == 401
 
 
