@@ -82,6 +82,7 @@ def mailpit_service(
         release=release,
         label=choices.label,
         spam_check=spam_check,
+        has_metrics=choices.metrics,
     )
     checks = CheckRoutes(messages, release, ChaosFile(data_dir), acceptance, spam_check)
     router = MailpitRouter(
