@@ -71,9 +71,11 @@ def mailpit_service(
     messages = Messages(mailbox, detailer, rules.catch_up)
     listeners = Listeners()
     changes = Changes(mailbox, listeners.publish)
-    catch_port = int(environ.get("CATCH_PORT") or "0")
     acceptance = Acceptance(
-        mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port
+        mailbox,
+        CatchChoices.read(environ),
+        TagChoices.read(environ),
+        environ.get("API_KEY", ""),
     )
     application = ApplicationRoutes(
         messages,
