@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import smtplib
+import asyncio
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mailbox.arrival import copies_of
@@ -16,7 +17,9 @@ from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
 from infrastructure.local.messages.parts import StoredMessage
 
-_SMTP_SECONDS = 30.0
+T = TypeVar("T")
+
+_PEER = "127.0.0.1"
 # How long the service may take to bring a message that goes through it into the mailbox
 _ARRIVAL_SECONDS = 3.0
 _MOST_ARRIVALS = 500
@@ -26,19 +29,18 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Takes messages in; with ``CATCH=send`` by SMTP, through the port on loopback."""
+    """Takes messages in; with ``CATCH=send`` they are sent with the account's key."""
 
     mailbox: SinkMailbox
     choices: CatchChoices
     tags: TagChoices
-    #: 0 if there is no port
-    catch_port: int = 0
+    api_key: str = ""
 
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""
         with _turn:
             message = build(document)
-        if self.choices.way == SEND and self.catch_port:
+        if self.choices.way == SEND:
             return self._send(message)
         return self._store(message, login)
 
@@ -48,15 +50,12 @@ class Acceptance:
         return self.mailbox.store_all(copies)[0]
 
     def _send(self, message: BuiltMessage) -> str:
-        """Send a message by SMTP; return its id in the mailbox, or that of the reply.
+        """Send a message; return its id in the mailbox, or that of its transmission.
 
         The service brings it there a moment later.
         """
         newest = self.mailbox.index.newest()
-        try:
-            reply = self._submit(message)
-        except (OSError, smtplib.SMTPException) as error:
-            raise BadMessage(f"the port of CATCH_PORT did not take the message: {error}") from None
+        transmission_id = self._submit(message)
         header_id = _header_id(message.content)
         until = time.monotonic() + _ARRIVAL_SECONDS
         while time.monotonic() < until:
@@ -65,22 +64,33 @@ class Acceptance:
                 if _header_id(self.mailbox.read(row.id) or b"") == header_id:
                     return row.id
             time.sleep(0.02)
-        return reply.split()[-1]
+        return transmission_id
 
     def _submit(self, message: BuiltMessage) -> str:
-        """Send a message by SMTP; return the text of the last reply."""
-        with smtplib.SMTP("127.0.0.1", self.catch_port, timeout=_SMTP_SECONDS) as connection:
-            connection.ehlo()
-            options = [] if message.content.isascii() else ["BODY=8BITMIME", "SMTPUTF8"]
-            steps = [connection.mail(message.sender, options)]
-            steps += [connection.rcpt(each) for each in message.recipients]
-            refusals = [(code, text) for code, text in steps if code >= 400]
-            if refusals:
-                raise smtplib.SMTPResponseException(*refusals[0])
-            code, text = connection.data(message.content)
-            if code >= 400:
-                raise smtplib.SMTPResponseException(code, text)
-            return text.decode("ascii", "replace")
+        """Send a message as the catching port does; logins and TLS are that port's own."""
+        # Imported here: most services send nothing in this way
+        from infrastructure.local.catching.gate import Gate
+        from infrastructure.local.catching.sending import sending
+        from relay.backend import SubmittedEnvelope
+        from relay.errors import SmtpRefusal
+
+        service = sending(Gate(), self.api_key)
+        envelope = SubmittedEnvelope(
+            message.sender,
+            message.recipients,
+            message.content,
+            _PEER,
+            smtp_utf8=not message.content.isascii(),
+        )
+        try:
+            return asyncio.run(service.accept(_run, None, envelope))
+        except SmtpRefusal as refusal:
+            raise BadMessage(f"the message is not sent: {refusal}") from None
+
+
+async def _run(call: Callable[..., T], *arguments: Any) -> T:
+    """Run a call in this thread, which is there to wait."""
+    return call(*arguments)
 
 
 def _header_id(source: bytes) -> str:

@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 from infrastructure.local.mailpit import VERSION
 from infrastructure.local.mailpit.messages import Messages
@@ -34,6 +35,7 @@ class ApplicationRoutes:
         release: ReleaseChoices,
         label: str = "",
         spam_check: str = "",
+        has_metrics: bool = False,
     ) -> None:
         self._messages = messages
         self._figures = figures
@@ -41,38 +43,48 @@ class ApplicationRoutes:
         self._release = release
         self._label = label
         self._spam_check = spam_check
+        self._has_metrics = has_metrics
 
     def routes(self) -> list[MailpitRoute]:
         """Return the routes."""
         return [
             MailpitRoute("GET", f"{API}/info", self.show),
             MailpitRoute("GET", f"{API}/webui", self.show_choices),
+            *([MailpitRoute("GET", "/metrics", self.show_metrics)] if self._has_metrics else []),
             MailpitRoute("GET", "/livez", self.live),
             MailpitRoute("GET", "/readyz", self.ready),
         ]
 
     def show(self, request: MailpitRequest) -> MailpitReply:
         """Show the version, and figures of the mailbox and of the process."""
+        return json_reply(self._info())
+
+    def show_metrics(self, request: MailpitRequest) -> MailpitReply:
+        """Show the same figures to Prometheus."""
+        from infrastructure.local.figures import text_of
+        from infrastructure.local.mailpit.metrics import Metrics
+
+        return MailpitReply(*text_of(Metrics(self._info())))
+
+    def _info(self) -> dict[str, Any]:
         index = self._messages.mailbox.index
         messages, unread = index.counts()
-        return json_reply(
-            {
-                "Version": VERSION,
-                # Nobody is asked for it
-                "LatestVersion": "disabled",
-                "Database": str(self._folder),
-                "DatabaseSize": index.size() + _size_of_files(self._folder),
-                "Messages": messages,
-                "Unread": unread,
-                "Tags": index.tags(),
-                "RuntimeStats": {
-                    "Memory": _memory(),
-                    **self._figures.shown(),
-                    "SMTPRejected": 0,
-                    "SMTPIgnored": 0,
-                },
-            }
-        )
+        return {
+            "Version": VERSION,
+            # Nobody is asked for it
+            "LatestVersion": "disabled",
+            "Database": str(self._folder),
+            "DatabaseSize": index.size() + _size_of_files(self._folder),
+            "Messages": messages,
+            "Unread": unread,
+            "Tags": index.tags(),
+            "RuntimeStats": {
+                "Memory": _memory(),
+                **self._figures.shown(),
+                "SMTPRejected": 0,
+                "SMTPIgnored": 0,
+            },
+        }
 
     def show_choices(self, request: MailpitRequest) -> MailpitReply:
         """Show what a program that shows the mailbox offers."""

@@ -73,9 +73,11 @@ def mailpit_service(
     messages = Messages(mailbox, detailer, rules.catch_up)
     listeners = Listeners()
     changes = Changes(mailbox, listeners.publish)
-    catch_port = int(environ.get("CATCH_PORT") or "0")
     acceptance = Acceptance(
-        mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port
+        mailbox,
+        CatchChoices.read(environ),
+        TagChoices.read(environ),
+        environ.get("API_KEY", ""),
     )
     application = ApplicationRoutes(
         messages,
@@ -84,6 +86,7 @@ def mailpit_service(
         release=release,
         label=choices.label,
         spam_check=spam_check,
+        has_metrics=choices.metrics,
     )
     checks = CheckRoutes(messages, release, ChaosFile(data_dir), acceptance, spam_check)
     entrance = Entrance(messages, has_console=has_console)

@@ -5,6 +5,7 @@ MAILPIT_ROOT                   a path such as ``/mail``, below which the port se
 MAILPIT_ORIGINS                web pages that may use the port besides its own: hosts with their
                                ports, comma-separated, or ``*`` for all
 MAILPIT_LABEL                  a name of this instance, which the API tells
+MAILPIT_METRICS        false   whether ``GET /metrics`` tells Prometheus figures of the mailbox
 MAILPIT_PASSWORDS              a file with logins, one of which the port then asks for: lines of
                                ``htpasswd``, or ``name:password``
 MAILPIT_SEND_PASSWORDS         the same for ``POST /api/v1/send`` alone; ``any``: it needs no login
@@ -35,6 +36,7 @@ class MailpitChoices:
     root: str = ""
     origins: frozenset[str] = frozenset()
     label: str = ""
+    metrics: bool = False
     passwords: Passwords | None = None
     send_passwords: Passwords | None = None
     anybody_sends: bool = False
@@ -48,6 +50,7 @@ class MailpitChoices:
             root=_root(environ.get("MAILPIT_ROOT", "")),
             origins=frozenset(map(_host, hosts)),
             label=" ".join(environ.get("MAILPIT_LABEL", "").split())[:_MOST_LABEL_CHARACTERS],
+            metrics=_flag(environ, "MAILPIT_METRICS"),
             passwords=_passwords(environ, "MAILPIT_PASSWORDS"),
             send_passwords=(
                 None if anybody_sends else _passwords(environ, "MAILPIT_SEND_PASSWORDS")
@@ -74,6 +77,13 @@ def _host(text: str) -> str:
     if not url.hostname or ALL in text:
         raise ValueError(f"MAILPIT_ORIGINS: {text!r} is no host")
     return url.netloc.lower()
+
+
+def _flag(environ: Mapping[str, str], name: str) -> bool:
+    text = environ.get(name) or "false"
+    if text not in ("true", "false"):
+        raise ValueError(f"{name}={text!r} is neither true nor false")
+    return text == "true"
 
 
 def _passwords(environ: Mapping[str, str], name: str) -> Passwords | None:

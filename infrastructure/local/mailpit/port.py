@@ -100,7 +100,7 @@ class MailpitPort:
         if self._router.has(scope):
             await self._router.answer(scope, receive, _with_cookies(cookies, send))
             return
-        if scope["raw_path"] == _CONSOLE and await self._logins.has_login(scope):
+        if scope["raw_path"] == _CONSOLE:
             request = MailpitRequest.of(scope, {})
             cookies += await asyncio.to_thread(self._cookies_of_console, request)
         scope = await self._logins.without_login(scope)

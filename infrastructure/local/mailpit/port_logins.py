@@ -26,7 +26,8 @@ SEND_PATH = f"{API}/send"
 COOKIE = "mailpit_login"
 CHALLENGE = 'Basic realm="Login"'
 
-_LOCAL = "/local"
+_OWN_API = "/api/"
+_CONSOLE = "/console/"
 
 
 class PortLogins:
@@ -58,13 +59,10 @@ class PortLogins:
             return True
         if path == SEND_PATH and (self._anybody_sends or self._send):
             return self._anybody_sends or await _is_login(self._send, _login(scope))
-        if not is_mailpits and not path.startswith(_LOCAL) and _has_key(scope):
-            return True
-        return await self.has_login(scope)
-
-    async def has_login(self, scope: Scope) -> bool:
-        """Tell whether a request has the login of the port; without passwords each one has."""
         if self._port is None or self._has_cookie(scope):
+            return True
+        is_guarded = path.startswith((_OWN_API, _CONSOLE)) and path != _CONSOLE
+        if not is_mailpits and is_guarded and _has_key(scope):
             return True
         return await _is_login(self._port, _login(scope))
 

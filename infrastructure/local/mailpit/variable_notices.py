@@ -34,7 +34,6 @@ _ORDER = "messages are in the order in which they came"
 _REASONS = {
     "ALLOW_UNTRUSTED_TLS": "the link check takes only certificates that are valid",
     "BLOCK_REMOTE_CSS_AND_FONTS": "the mailbox loads nothing from elsewhere until it is asked to",
-    "ENABLE_PROMETHEUS": "figures for Prometheus are at /local/metrics",
     "IGNORE_DUPLICATE_IDS": "every message that comes is kept",
     "LOG_FILE": _LOGS,
     "MAX_MESSAGE_SIZE": "a message may have 50 MB",

@@ -200,6 +200,17 @@ def _anybody_sends(translation: _Translation) -> None:
     translation.put("MAILPIT_SEND_PASSWORDS", ANYBODY)
 
 
+def _metrics(translation: _Translation) -> None:
+    name = "MP_ENABLE_PROMETHEUS"
+    text = translation.take(name)
+    if text.lower() in ("", "false"):
+        return
+    translation.put("MAILPIT_METRICS", "true")
+    if text.lower() != "true":
+        notice = f"{name}: its address is not used; figures are at /metrics of MAILPIT_PORT."
+        translation.notices.append(notice)
+
+
 def _spam_check(translation: _Translation) -> None:
     name = "MP_ENABLE_SPAMASSASSIN"
     text = translation.take(name)
@@ -263,6 +274,7 @@ _STEPS: tuple[Callable[[_Translation], None], ...] = (
     _flags,
     _logins,
     _anybody_sends,
+    _metrics,
     _spam_check,
     _tags,
     variables_of_relays.translate,

@@ -17,6 +17,8 @@ from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.tags import TagChoices
+from infrastructure.local.mailbox.trace import Trace
+from infrastructure.local.mailpit import accepting
 from infrastructure.local.mailpit.accepting import Acceptance
 from infrastructure.local.mailpit.check_routes import CheckRoutes
 from infrastructure.local.mailpit.messages import Messages
@@ -27,10 +29,13 @@ from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.start import begin
+from relay.backend import SubmittedEnvelope
+from relay.submission import TransmissionAcceptor
+from tests.fake_cloud import queued_work
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
-from tests.unit.infrastructure.local.running import running_sink
 from tests.unit.mail_verdicts.test_scans import JSON, Scanner
+from tests.unit.people import make_account, make_key
 
 
 class Service:
@@ -47,9 +52,10 @@ class Service:
         choices = ReleaseChoices.read(environ)
         self.chaos = ChaosFile(folder)
         begin(choices, folder)
-        port = int(environ.get("CATCH_PORT", "0"))
         catch = CatchChoices.read(environ)
-        accept = Acceptance(self.mailbox, catch, TagChoices.read(environ), port)
+        accept = Acceptance(
+            self.mailbox, catch, TagChoices.read(environ), environ.get("API_KEY", "")
+        )
         messages = Messages(self.mailbox, Detailer(self.mailbox, lambda _: {}))
         routes = CheckRoutes(messages, choices, self.chaos, accept, spam_check)
         self.routes = {f"{each.method} {each.path}": each.operation for each in routes.routes()}
@@ -262,15 +268,40 @@ def test_what_cannot_be_sent_has_an_error_as_json(service: Service) -> None:
     assert service.mailbox.index.counts()[0] == 1
 
 
-def test_with_catch_send_a_message_goes_through_the_port(service: Service, tmp_path: Path) -> None:
-    document = {"From": {"Email": "s@a.test"}, "To": [{"Email": "bob@b.test"}], "Subject": "x"}
-    # The port stores into the same mailbox, as the service would a moment later
-    with running_sink(tmp_path / "mail") as port:
-        service.configure(CATCH="send", CATCH_PORT=str(port.port))
-        message_id = service.json("POST /send", document)["ID"]
-        row = service.mailbox.index.row(message_id)
+DOCUMENT = {"From": {"Email": "s@a.test"}, "To": [{"Email": "bob@b.test"}], "Subject": "x"}
+
+
+@pytest.mark.usefixtures("cloud")
+def test_with_catch_send_a_message_is_sent_whatever_the_port_asks_for(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_account()
+    logins = tmp_path / "logins"
+    logins.write_text("ann:secret\n")
+    choices = {"CATCH": "send", "CATCH_PASSWORDS": str(logins), "CATCH_TLS": "implicit"}
+    service.configure(API_KEY=make_key().key, **choices)
+    monkeypatch.setattr(accepting, "_ARRIVAL_SECONDS", 0)
+    transmission_id = service.json("POST /send", DOCUMENT)["ID"]
+    (work,) = queued_work()
+    assert transmission_id in work
+    service.configure(API_KEY="wrong", **choices)
+    reply = service.ask("POST /send", DOCUMENT)
+    assert reply.status == 400
+    assert b"not sent" in reply.body
+
+
+@pytest.mark.usefixtures("cloud")
+def test_with_catch_send_the_id_is_that_of_the_message_that_arrived(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def arrive(acceptor: object, identity: object, envelope: SubmittedEnvelope) -> str:
+        service.mailbox.add("x@a.test", "other@b.test", b"Subject: y\r\n\r\n")
+        trace = Trace(envelope.mail_from, envelope.recipients)
+        return service.mailbox.store(trace, envelope.data[:]) + "x"
+
+    monkeypatch.setattr(TransmissionAcceptor, "accept", arrive)
+    make_account()
+    service.configure(CATCH="send", API_KEY=make_key().key)
+    row = service.mailbox.index.row(service.json("POST /send", DOCUMENT)["ID"])
     assert row is not None
     assert row.subject == "x"
-    reply = service.ask("POST /send", document)
-    assert reply.status == 400
-    assert b"did not take" in reply.body

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from app import app
 from chalicelib.core.settings import settings
 from infrastructure.local.gateway.mailbox_companions import mailpit_endpoint
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.messages.details import Detailer
@@ -72,6 +74,33 @@ def test_figures_of_an_empty_mailbox_are_zero(client: MailpitClient) -> None:
     figures = client.get("/api/v1/info")["RuntimeStats"]
     names = ("SMTPAccepted", "SMTPAcceptedSize", "MessagesDeleted")
     assert [figures[name] for name in names] == [0, 0, 0]
+
+
+def test_figures_are_told_to_prometheus_under_mailpits_names(tmp_path: Path) -> None:
+    client = MailpitClient(tmp_path, {"MAILPIT_METRICS": "true"})
+    message_id = client.add()
+    client.add(trace=Trace("", ("a@b.test",), tags=('a "b"',)))
+    client.add()
+    client.ask("DELETE", MESSAGES, {"IDs": [message_id]})
+    response = client.ask("GET", "/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    families = {each.name: each for each in text_string_to_metric_families(response.body.decode())}
+    values = {sample.name: sample.value for each in families.values() for sample in each.samples}
+    assert values["mailpit_messages"] == values["mailpit_messages_unread"] == 2
+    assert values["mailpit_messages_deleted_total"] == 1
+    assert values["mailpit_smtp_accepted_total"] == 3
+    assert {"mailpit_smtp_rejected_total", "mailpit_smtp_ignored_total"} <= values.keys()
+    for name in (
+        *("mailpit_database_size_bytes", "mailpit_memory_usage_bytes", "mailpit_uptime_seconds"),
+        "mailpit_smtp_accepted_size_bytes_total",
+    ):
+        assert values[name] >= 0
+    (tag,) = families["mailpit_tag_messages"].samples
+    assert (tag.labels, tag.value) == ({"tag": 'a "b"'}, 1)
+
+
+def test_figures_are_for_who_asks_for_them(client: MailpitClient) -> None:
+    assert client.ask("GET", "/metrics").status == 299
 
 
 def test_the_label_and_the_relay_are_told(tmp_path: Path) -> None:
@@ -249,6 +278,7 @@ def test_addresses_of_mailpit_lead_to_the_console(
         {"MAILPIT_ROOT": "/../x"},
         {"MAILPIT_ORIGINS": "*.app.test"},
         {"MAILPIT_ORIGINS": "http://"},
+        {"MAILPIT_METRICS": "yes"},
     ],
 )
 def test_choices_that_cannot_work_are_refused(environ: dict[str, str]) -> None:

@@ -28,6 +28,8 @@ from infrastructure.local.releasing.choices import ReleaseChoices
         ({"MP_WEBHOOK_URL": "http://x"}, {"MAILPIT_WEBHOOK": "http://x"}),
         ({"MP_WEBHOOK_LIMIT": "5"}, {"MAILPIT_WEBHOOK_INTERVAL": "5"}),
         ({"MP_WEBHOOK_DELAY": "5"}, {"MAILPIT_WEBHOOK_DELAY": "5"}),
+        ({"MP_ENABLE_PROMETHEUS": "true"}, {"MAILPIT_METRICS": "true"}),
+        ({"MP_ENABLE_PROMETHEUS": "false"}, {}),
         ({"MP_UI_AUTH_FILE": "/x"}, {"MAILPIT_PASSWORDS": "/x"}),
         ({"MP_SEND_API_AUTH_FILE": "/x"}, {"MAILPIT_SEND_PASSWORDS": "/x"}),
         ({"MP_SEND_API_AUTH_ACCEPT_ANY": "1"}, {"MAILPIT_SEND_PASSWORDS": "any"}),
@@ -119,6 +121,12 @@ def test_a_host_to_bind_is_told_not_to_be_used() -> None:
     environ, (line,) = translated({"MP_UI_BIND_ADDR": "192.0.2.1:80"})
     assert environ == {"MAILPIT_PORT": "80"}
     assert "its host is not" in line
+
+
+def test_the_address_of_figures_is_told_not_to_be_used() -> None:
+    environ, (line,) = translated({"MP_ENABLE_PROMETHEUS": "0.0.0.0:9090"})
+    assert environ == {"MAILPIT_METRICS": "true"}
+    assert "/metrics of MAILPIT_PORT" in line
 
 
 def test_mail_is_kept_beside_the_database(tmp_path: Path) -> None:
