@@ -25,6 +25,8 @@ class RelayConfig:
     """Connections are under TLS from the first octet on (RFC 8314 3.3), without STARTTLS."""
     require_tls: bool = True
     """Offer and accept AUTH only after STARTTLS."""
+    mail_needs_tls: bool = False
+    """Accept MAIL only after STARTTLS, from senders without a login as well."""
     lenient: bool = False
     """Take any line ends (as CRLF), any addresses, unknown parameters, and MAIL without EHLO."""
     admits_peer: Callable[[str], bool] | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.gateway.application import AsgiCallable
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.accepting import Acceptance
+from infrastructure.local.mailpit.accepting import Acceptance, sending_with
 from infrastructure.local.mailpit.application_routes import ApplicationRoutes
 from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.check_routes import CheckRoutes
@@ -60,10 +60,8 @@ def mailpit_service(
     messages = Messages(mailbox, detailer, rules.catch_up)
     listeners = Listeners()
     changes = Changes(mailbox, listeners.publish)
-    catch_port = int(environ.get("CATCH_PORT") or "0")
-    acceptance = Acceptance(
-        mailbox, CatchChoices.read(environ), TagChoices.read(environ), catch_port
-    )
+    send = sending_with(environ.get("API_KEY", ""))
+    acceptance = Acceptance(mailbox, CatchChoices.read(environ), TagChoices.read(environ), send)
     application = ApplicationRoutes(
         messages,
         figures,

@@ -48,7 +48,6 @@ from chalicelib.core.settings import Settings
 from infrastructure.local import certificates, notices, outgoing_mail
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import check_passwords
-from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.releasing import start as releasing
@@ -232,8 +231,6 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
         raise ConfigError(str(error)) from None
     if current.deliver and choices.way == SEND:
         raise ConfigError("CATCH=send would let mail of anyone out: not with DELIVER=true")
-    if choices.way == SEND and choices.inbox_by == BY_LOGIN:
-        raise ConfigError("CATCH_INBOX=login needs CATCH=store: what is sent has no login any more")
     notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
     if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
         raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
