@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.supervisor.listeners import listening_sockets
 from infrastructure.local.this_machine import LocalAccess
+from relay.config import RelayConfig
 from relay.server import RelayServer, serve
 from relay.services import Service
 from relay.tls import CertificateFiles, TlsContexts
@@ -56,16 +58,23 @@ def main() -> None:
 def _serve(
     choices: CatchChoices, service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS
 ) -> None:
-    host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
-    config = replace(
-        catching_config(
-            host, port, LocalAccess.read(os.environ), most_octets, lists_tls=choices.tls != ""
-        ),
-        require_tls=choices.tls == STARTTLS,
-        implicit_tls=choices.tls == IMPLICIT,
-    )
+    config = config_of(choices, os.environ, most_octets)
     listeners = listening_sockets(os.environ, "CATCH_PORT")
     uvloop.run(serve(RelayServer(config, service, tls, listeners=listeners)))
+
+
+def config_of(
+    choices: CatchChoices, environ: Mapping[str, str], most_octets: int = MOST_OCTETS
+) -> RelayConfig:
+    """Return the settings of the port for the choices of an environment."""
+    host, port = environ.get("API_HOST") or "127.0.0.1", int(environ["CATCH_PORT"])
+    access = LocalAccess.read(environ)
+    return replace(
+        catching_config(host, port, access, most_octets, lists_tls=choices.tls != ""),
+        require_tls=choices.tls == STARTTLS,
+        mail_needs_tls=choices.tls == STARTTLS,
+        implicit_tls=choices.tls == IMPLICIT,
+    )
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mailbox.arrival import copies_of
@@ -16,10 +15,12 @@ from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
 from infrastructure.local.messages.parts import StoredMessage
+from relay.backend import SubmittedEnvelope
+from relay.errors import SmtpRefusal
 
-T = TypeVar("T")
+#: Sends a message for a login name through the service; returns the id of the transmission
+Send = Callable[[str, BuiltMessage], str]
 
-_PEER = "127.0.0.1"
 # How long the service may take to bring a message that goes through it into the mailbox
 _ARRIVAL_SECONDS = 3.0
 _MOST_ARRIVALS = 500
@@ -29,19 +30,19 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Takes messages in; with ``CATCH=send`` they are sent with the account's key."""
+    """Takes messages in; with ``CATCH=send`` they go through the service (``send``)."""
 
     mailbox: SinkMailbox
     choices: CatchChoices
     tags: TagChoices
-    api_key: str = ""
+    send: Send
 
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""
         with _turn:
             message = build(document)
         if self.choices.way == SEND:
-            return self._send(message)
+            return self._send(message, login)
         return self._store(message, login)
 
     def _store(self, message: BuiltMessage, login: str) -> str:
@@ -49,13 +50,16 @@ class Acceptance:
         copies = copies_of(trace, message.content, self.choices.inbox_by, self.tags)
         return self.mailbox.store_all(copies)[0]
 
-    def _send(self, message: BuiltMessage) -> str:
-        """Send a message; return its id in the mailbox, or that of its transmission.
+    def _send(self, message: BuiltMessage, login: str) -> str:
+        """Send a message; return its id in the mailbox, or that of the transmission.
 
         The service brings it there a moment later.
         """
         newest = self.mailbox.index.newest()
-        transmission_id = self._submit(message)
+        try:
+            transmission_id = self.send(login, message)
+        except SmtpRefusal as refusal:
+            raise BadMessage(f"the message cannot be sent: {refusal}") from None
         header_id = _header_id(message.content)
         until = time.monotonic() + _ARRIVAL_SECONDS
         while time.monotonic() < until:
@@ -66,31 +70,25 @@ class Acceptance:
             time.sleep(0.02)
         return transmission_id
 
-    def _submit(self, message: BuiltMessage) -> str:
-        """Send a message as the catching port does; logins and TLS are that port's own."""
-        # Imported here: most services send nothing in this way
+
+def sending_with(api_key: str) -> Send:
+    """Return what sends messages as the catching port does, with the account's key."""
+
+    def send(login: str, message: BuiltMessage) -> str:
+        # Imported here: no other request of the port needs it
         from infrastructure.local.catching.gate import Gate
         from infrastructure.local.catching.sending import sending
-        from relay.backend import SubmittedEnvelope
-        from relay.errors import SmtpRefusal
 
-        service = sending(Gate(), self.api_key)
         envelope = SubmittedEnvelope(
-            message.sender,
-            message.recipients,
-            message.content,
-            _PEER,
+            mail_from=message.sender,
+            recipients=message.recipients,
+            data=message.content,
+            peer_ip="127.0.0.1",
             smtp_utf8=not message.content.isascii(),
         )
-        try:
-            return asyncio.run(service.accept(_run, None, envelope))
-        except SmtpRefusal as refusal:
-            raise BadMessage(f"the message is not sent: {refusal}") from None
+        return sending(Gate(), api_key).send(login, envelope)
 
-
-async def _run(call: Callable[..., T], *arguments: Any) -> T:
-    """Run a call in this thread, which is there to wait."""
-    return call(*arguments)
+    return send
 
 
 def _header_id(source: bytes) -> str:

@@ -10,7 +10,7 @@ from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.gateway.application import AsgiCallable
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.tags import TagChoices
-from infrastructure.local.mailpit.accepting import Acceptance
+from infrastructure.local.mailpit.accepting import Acceptance, sending_with
 from infrastructure.local.mailpit.application_routes import ApplicationRoutes
 from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.check_routes import CheckRoutes
@@ -73,12 +73,8 @@ def mailpit_service(
     messages = Messages(mailbox, detailer, rules.catch_up)
     listeners = Listeners()
     changes = Changes(mailbox, listeners.publish)
-    acceptance = Acceptance(
-        mailbox,
-        CatchChoices.read(environ),
-        TagChoices.read(environ),
-        environ.get("API_KEY", ""),
-    )
+    send = sending_with(environ.get("API_KEY", ""))
+    acceptance = Acceptance(mailbox, CatchChoices.read(environ), TagChoices.read(environ), send)
     application = ApplicationRoutes(
         messages,
         figures,

@@ -13,7 +13,6 @@ from chalicelib.core import setting_conflicts, settings
 from chalicelib.core.settings import Settings
 from infrastructure.local.catching.choices import SEND, CatchChoices
 from infrastructure.local.mail_readers.choices import ReaderChoices
-from infrastructure.local.mailbox.inboxes import BY_LOGIN
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.webhook_choices import WebhookChoices
 from infrastructure.local.releasing.start import release_choices
@@ -66,12 +65,8 @@ def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:
 
 def _check_catching(choices: CatchChoices, *, delivers: bool) -> None:
     """Raise ``ValueError`` for what does not go together with mail that is sent at once."""
-    if choices.way != SEND:
-        return
-    if delivers:
+    if delivers and choices.way == SEND:
         raise ValueError("CATCH=send would let mail of anyone out: not with DELIVER=true")
-    if choices.inbox_by == BY_LOGIN:
-        raise ValueError("CATCH_INBOX=login needs CATCH=store: what is sent has no login any more")
 
 
 def _check_mailpit(environ: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,9 @@ def start(certificate: CertificateFiles) -> Iterator[StartCatching]:
     with contextlib.ExitStack() as running:
 
         def start_catching(
-            service: Service, access: LocalAccess = NOBODY_ELSE, *, lists_tls: bool = False
+            service: Service, access: LocalAccess = NOBODY_ELSE, **settings: Any
         ) -> Any:
-            config = catching_config("127.0.0.1", 0, access, lists_tls=lists_tls)
+            config = replace(catching_config("127.0.0.1", 0, access), **settings)
             tls = TlsContexts(certificate)
             relay = RunningRelay(config, service, tls, FailedLogins(no_wait))
             running.callback(relay.stop)

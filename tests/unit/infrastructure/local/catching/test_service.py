@@ -9,6 +9,8 @@ from base64 import b64encode
 
 import pytest
 
+from infrastructure.local.catching.__main__ import config_of
+from infrastructure.local.catching.choices import STARTTLS, CatchChoices
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
@@ -52,6 +54,20 @@ def test_mail_without_tls_and_login_is_in_the_mailbox_when_it_is_answered(
     assert (entry["from"], entry["subject"]) == ("shop@app.test", "Order")
     assert sole(mailbox) == (Trace("shop@app.test", ("ann@inbox.test", "bob@inbox.test")), MESSAGE)
     assert [mailbox.list(to=f"{name}@inbox.test") for name in ("ann", "bob")] == [[entry]] * 2
+
+
+def test_where_starttls_is_required_mail_without_it_is_refused(
+    start: StartCatching, mailbox: SinkMailbox, trust: ssl.SSLContext
+) -> None:
+    config = config_of(CatchChoices(tls=STARTTLS), {"CATCH_PORT": "1"})
+    needs = {"require_tls": config.require_tls, "mail_needs_tls": config.mail_needs_tls}
+    catching = start(Catching(mailbox), **needs)
+    with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
+        client.ehlo()
+        assert client.mail("a@b.test")[0] == 530
+        client.starttls(context=trust)
+        client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
+    assert sole(mailbox)[1] == MESSAGE
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])

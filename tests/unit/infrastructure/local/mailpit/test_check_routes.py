@@ -17,20 +17,18 @@ from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.tags import TagChoices
-from infrastructure.local.mailbox.trace import Trace
-from infrastructure.local.mailpit import accepting
-from infrastructure.local.mailpit.accepting import Acceptance
+from infrastructure.local.mailpit.accepting import Acceptance, sending_with
 from infrastructure.local.mailpit.check_routes import CheckRoutes
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import MailpitError, MailpitReply, MailpitRequest
+from infrastructure.local.mailpit.sending import BuiltMessage, build
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.start import begin
-from relay.backend import SubmittedEnvelope
-from relay.submission import TransmissionAcceptor
+from relay.errors import PermanentRefusal, SmtpRefusal
 from tests.fake_cloud import queued_work
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
@@ -53,12 +51,18 @@ class Service:
         self.chaos = ChaosFile(folder)
         begin(choices, folder)
         catch = CatchChoices.read(environ)
-        accept = Acceptance(
-            self.mailbox, catch, TagChoices.read(environ), environ.get("API_KEY", "")
-        )
+        accept = Acceptance(self.mailbox, catch, TagChoices.read(environ), self.send)
         messages = Messages(self.mailbox, Detailer(self.mailbox, lambda _: {}))
         routes = CheckRoutes(messages, choices, self.chaos, accept, spam_check)
         self.routes = {f"{each.method} {each.path}": each.operation for each in routes.routes()}
+
+    def send(self, login: str, message: BuiltMessage) -> str:
+        """Stand for the service: bring a message into the mailbox; an author may be refused."""
+        if message.sender == "blocked@a.test":
+            raise PermanentRefusal(550, "5.7.1", "Blocked Sending Domain")
+        for recipient in message.recipients:
+            self.mailbox.add(f"bounces+{login}@a.test", recipient, message.content)
+        return "transmission"
 
     def ask(
         self, name: str, body: Any = None, query: str = "", login: str = "", **parameters: str
@@ -271,37 +275,23 @@ def test_what_cannot_be_sent_has_an_error_as_json(service: Service) -> None:
 DOCUMENT = {"From": {"Email": "s@a.test"}, "To": [{"Email": "bob@b.test"}], "Subject": "x"}
 
 
+def test_with_catch_send_a_message_goes_through_the_service(service: Service) -> None:
+    service.configure(CATCH="send")
+    message_id = service.json("POST /send", DOCUMENT, login="shop")["ID"]
+    row = service.mailbox.index.row(message_id)
+    assert row is not None
+    assert (row.subject, row.senders.split("\n")[-1]) == ("x", "bounces+shop@a.test")
+    reply = service.ask("POST /send", {**DOCUMENT, "From": {"Email": "blocked@a.test"}})
+    assert reply.status == 400
+    assert b"cannot be sent: 550 5.7.1 Blocked Sending Domain" in reply.body
+
+
 @pytest.mark.usefixtures("cloud")
-def test_with_catch_send_a_message_is_sent_whatever_the_port_asks_for(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_catch_send_a_message_is_sent_with_the_key_of_the_account() -> None:
     make_account()
-    logins = tmp_path / "logins"
-    logins.write_text("ann:secret\n")
-    choices = {"CATCH": "send", "CATCH_PASSWORDS": str(logins), "CATCH_TLS": "implicit"}
-    service.configure(API_KEY=make_key().key, **choices)
-    monkeypatch.setattr(accepting, "_ARRIVAL_SECONDS", 0)
-    transmission_id = service.json("POST /send", DOCUMENT)["ID"]
+    message = build(DOCUMENT)
+    transmission_id = sending_with(make_key().key)("shop", message)
     (work,) = queued_work()
     assert transmission_id in work
-    service.configure(API_KEY="wrong", **choices)
-    reply = service.ask("POST /send", DOCUMENT)
-    assert reply.status == 400
-    assert b"not sent" in reply.body
-
-
-@pytest.mark.usefixtures("cloud")
-def test_with_catch_send_the_id_is_that_of_the_message_that_arrived(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def arrive(acceptor: object, identity: object, envelope: SubmittedEnvelope) -> str:
-        service.mailbox.add("x@a.test", "other@b.test", b"Subject: y\r\n\r\n")
-        trace = Trace(envelope.mail_from, envelope.recipients)
-        return service.mailbox.store(trace, envelope.data[:]) + "x"
-
-    monkeypatch.setattr(TransmissionAcceptor, "accept", arrive)
-    make_account()
-    service.configure(CATCH="send", API_KEY=make_key().key)
-    row = service.mailbox.index.row(service.json("POST /send", DOCUMENT)["ID"])
-    assert row is not None
-    assert row.subject == "x"
+    with pytest.raises(SmtpRefusal):
+        sending_with("wrong")("shop", message)

@@ -398,8 +398,6 @@ def test_a_choice_about_caught_mail_that_cannot_work_is_refused(
 def test_caught_mail_is_not_sent_where_mail_may_leave_the_machine(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"CATCH=send.*DELIVER=true"):
         prepare({**environ, "CATCH": "send", "DELIVER": "true"})
-    with pytest.raises(ConfigError, match="CATCH_INBOX=login needs CATCH=store"):
-        prepare({**environ, "CATCH": "send", "CATCH_INBOX": "login"})
 
 
 def test_a_file_of_passwords_is_found_by_processes_in_another_directory(

@@ -49,8 +49,8 @@ def test_of_two_services_that_find_a_port_free_the_second_leaves_it_out(
     first, second = services
     assert mailbox_ports({}, (), LOOPBACK, first) == (usual, [])
     other = free_port()
-    ports, left_out = mailbox_ports({"POP3_PORT": other}, (), LOOPBACK, second)
-    assert asdict(ports) == {"catch": 0, "mailpit": 0, "pop3": other, "imap": 0}
+    served_ports, left_out = mailbox_ports({"POP3_PORT": other}, (), LOOPBACK, second)
+    assert asdict(served_ports) == {"catch": 0, "mailpit": 0, "pop3": other, "imap": 0}
     assert left_out[0] == f"Port {usual.catch} is taken and left out; CATCH_PORT names another one."
     assert len(left_out) == 3
     assert list(second.sockets) == ["POP3_PORT"]
@@ -68,8 +68,10 @@ def test_a_port_that_was_asked_for_ends_the_start_if_another_service_was_faster(
 def test_a_port_of_something_else_or_switched_off_is_not_opened(
     usual: MailboxPorts, services: tuple[Listeners, Listeners]
 ) -> None:
-    ports, left_out = mailbox_ports({"CATCH_PORT": 0}, {usual.mailpit}, LOOPBACK, services[0])
-    assert (ports.catch, ports.mailpit) == (0, 0)
+    served_ports, left_out = mailbox_ports(
+        {"CATCH_PORT": 0}, {usual.mailpit}, LOOPBACK, services[0]
+    )
+    assert (served_ports.catch, served_ports.mailpit) == (0, 0)
     assert [f"Port {usual.mailpit} " in line for line in left_out] == [True]
     assert sorted(services[0].sockets) == ["IMAP_PORT", "POP3_PORT"]
 
