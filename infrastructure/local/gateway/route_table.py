@@ -67,14 +67,21 @@ class HttpRequest:
             return None
         if body.too_large:
             raise BodyTooLarge(f"the body has more than {limit} bytes")
+        return cls.of_scope(scope, match.parameters, body.content)
+
+    @classmethod
+    def of_scope(
+        cls, scope: Scope, parameters: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> Self:
+        """Return the request of an ASGI connection."""
         query = scope["query_string"].decode("ascii", "replace")
         return cls(
             method=scope["method"],
             path=scope["raw_path"].decode("ascii"),
-            parameters=match.parameters,
+            parameters=parameters or {},
             query=cls.query_of(parse_qsl(query, keep_blank_values=True)),
             headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
-            body=body.content,
+            body=body,
         )
 
     @staticmethod
