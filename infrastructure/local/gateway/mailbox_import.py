@@ -25,7 +25,7 @@ from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.header_fields import field, header_block
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.tags import TagChoices
-from infrastructure.local.mailbox.trace import Trace, split
+from infrastructure.local.mailbox.trace import LINE_BREAK, Trace, split
 from relay.line_ends import LineEnds
 
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
@@ -81,7 +81,7 @@ def _read(source: bytes) -> tuple[Trace, bytes]:
 def _as_requested(trace: Trace, query: Mapping[str, str]) -> Trace:
     """Return the trace with what the request says of sender, recipients and inbox."""
     for name in ("inbox", "from", "to"):
-        if re.search(r"[\r\n\0]", query.get(name, "")):
+        if LINE_BREAK.search(query.get(name, "")):
             raise LocalError(400, f"{name} holds a line break or a NUL")
     if "inbox" in query:
         trace = replace(trace, inbox=query["inbox"])
@@ -103,4 +103,4 @@ def _values(trace: Trace) -> tuple[object, ...]:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and re.search(r"[\r\n\0]", value) is None
+    return isinstance(value, str) and LINE_BREAK.search(value) is None
