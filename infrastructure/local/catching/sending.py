@@ -59,7 +59,7 @@ class Sending:
         self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
     ) -> None:
         """Refuse what is no address, as the relay does."""
-        self._gate.check_recipient()
+        self._gate.check_recipient(recipient)
         if not is_address(recipient):
             raise SmtpRefusal(replies.BAD_ADDRESS)
 
