@@ -40,7 +40,7 @@ def main() -> None:
     gc.set_threshold(10_000, 20, 50)
     choices = CatchChoices.read(os.environ)
     data_dir = Path(os.environ["DATA_DIR"])
-    gate = Gate(choices.passwords, ChaosFile(data_dir).fault)
+    gate = Gate(choices.passwords, ChaosFile(data_dir).fault, choices.recipients)
     files = certificates.files(data_dir)
     tls = TlsContexts(CertificateFiles(files.certificate, files.key))
     if choices.way == SEND:

@@ -6,6 +6,9 @@ CATCH_INBOX                  what divides the mailbox into inboxes: ``login``, `
                              or ``tag`` (of the recipient); nothing: there is one
 CATCH_PASSWORDS              a file with logins, one of which is then needed: lines of ``htpasswd``,
                              or ``name:password``; without it any login is taken, and none needed
+CATCH_RECIPIENTS             the recipients that are taken, others are refused: addresses and
+                             patterns such as ``*@example.com``, comma-separated, or one
+                             ``/regular expression/``; nothing: all
 CATCH_TLS                    ``optional``: clients may use STARTTLS; ``starttls``: they must;
                              ``implicit``: TLS from the first byte on; nothing: it is not offered
 MAILBOX_MAX_MESSAGES 0       the newest messages of an inbox that are kept; 0: any number
@@ -18,9 +21,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from infrastructure.local.mailbox.inboxes import BY_DOMAIN, BY_LOGIN, BY_TAG
 from infrastructure.local.passwords import Passwords
+
+if TYPE_CHECKING:
+    from infrastructure.local.releasing.recipients import AllowedRecipients
 
 STORE, SEND = "store", "send"
 OPTIONAL, STARTTLS, IMPLICIT = "optional", "starttls", "implicit"
@@ -39,6 +46,7 @@ class CatchChoices:
     way: str = STORE
     inbox_by: str = ""
     passwords: Passwords | None = None
+    recipients: AllowedRecipients | None = None
     tls: str = ""
     max_messages: int = 0
     max_age: float = 0.0
@@ -50,6 +58,7 @@ class CatchChoices:
             way=_one_of(environ, "CATCH", _WAYS) or STORE,
             inbox_by=_one_of(environ, "CATCH_INBOX", _DIVISIONS),
             passwords=Passwords.of_setting(environ, "CATCH_PASSWORDS"),
+            recipients=_recipients(environ, "CATCH_RECIPIENTS"),
             tls=_one_of(environ, "CATCH_TLS", _TLS),
             max_messages=_number(environ, "MAILBOX_MAX_MESSAGES"),
             max_age=_age(environ, "MAILBOX_MAX_AGE"),
@@ -61,6 +70,19 @@ def _one_of(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> 
     if text and text not in choices:
         raise ValueError(f"{name}={text!r} is none of {', '.join(filter(None, choices))}")
     return text
+
+
+def _recipients(environ: Mapping[str, str], name: str) -> AllowedRecipients | None:
+    text = environ.get(name, "").strip()
+    if not text:
+        return None
+    # Imported here: without a list no start needs it
+    from infrastructure.local.releasing.recipients import AllowedRecipients
+
+    try:
+        return AllowedRecipients.read(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

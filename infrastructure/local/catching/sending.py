@@ -69,7 +69,7 @@ class Sending:
         self, run_blocking: RunBlocking, identity: CatchLogin | None, recipient: str
     ) -> None:
         """Refuse what is no address, as the relay does."""
-        self._gate.check_recipient()
+        self._gate.check_recipient(recipient)
         _check_address(recipient)
 
     def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:

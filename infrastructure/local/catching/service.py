@@ -56,8 +56,8 @@ class Catching:
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: str | None, recipient: str
     ) -> None:
-        """Take every recipient."""
-        self._gate.check_recipient()
+        """Take every recipient that may be there."""
+        self._gate.check_recipient(recipient)
 
     def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
         """Add nothing."""

@@ -51,9 +51,9 @@ class MailpitChoices:
             origins=frozenset(map(_host, hosts)),
             label=" ".join(environ.get("MAILPIT_LABEL", "").split())[:_MOST_LABEL_CHARACTERS],
             metrics=_flag(environ, "MAILPIT_METRICS"),
-            passwords=_passwords(environ, "MAILPIT_PASSWORDS"),
+            passwords=Passwords.of_setting(environ, "MAILPIT_PASSWORDS"),
             send_passwords=(
-                None if anybody_sends else _passwords(environ, "MAILPIT_SEND_PASSWORDS")
+                None if anybody_sends else Passwords.of_setting(environ, "MAILPIT_SEND_PASSWORDS")
             ),
             anybody_sends=anybody_sends,
         )
@@ -84,11 +84,3 @@ def _flag(environ: Mapping[str, str], name: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f"{name}={text!r} is neither true nor false")
     return text == "true"
-
-
-def _passwords(environ: Mapping[str, str], name: str) -> Passwords | None:
-    path = environ.get(name, "")
-    try:
-        return Passwords.read(path) if path else None
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None

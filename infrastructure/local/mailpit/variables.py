@@ -165,6 +165,11 @@ def _texts(translation: _Translation) -> None:
             translation.put(own_name, value)
 
 
+def _recipients(translation: _Translation) -> None:
+    if expression := translation.take("MP_SMTP_ALLOWED_RECIPIENTS"):
+        translation.put("CATCH_RECIPIENTS", f"/{expression}/")
+
+
 def _flags(translation: _Translation) -> None:
     if triggers := translation.take("MP_CHAOS_TRIGGERS"):
         translation.put("CHAOS", triggers)
@@ -271,6 +276,7 @@ _STEPS: tuple[Callable[[_Translation], None], ...] = (
     _database,
     _ports,
     _texts,
+    _recipients,
     _flags,
     _logins,
     _anybody_sends,

@@ -18,6 +18,7 @@ from infrastructure.local.mailbox.tags import HEADER, TagChoices
 from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.passwords import Passwords
 from infrastructure.local.releasing.chaos import AUTHENTICATION, RECIPIENT, SENDER
+from infrastructure.local.releasing.recipients import AllowedRecipients
 from infrastructure.local.this_machine import LocalAccess
 from tests.unit.infrastructure.local.catching.conftest import StartCatching
 from tests.unit.relay.conftest import RunningRelay
@@ -248,6 +249,19 @@ def test_only_logins_of_the_file_are_taken_where_there_is_one(
         client.login("ann", "secret")
         client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
     assert sole(mailbox)[0].login == "ann"
+
+
+@pytest.mark.parametrize("setting", ["*@Inbox.test, bob@b.test", r"/@inbox\.test$|^bob@/"])
+def test_only_recipients_of_the_list_are_taken_where_there_is_one(
+    start: StartCatching, mailbox: SinkMailbox, setting: str
+) -> None:
+    gate = Gate(recipients=AllowedRecipients.read(setting))
+    port = start(Catching(mailbox, gate=gate)).port
+    recipients = ["ann@inbox.test", "eve@inbox.test.evil", "bob@b.test"]
+    with smtplib.SMTP("127.0.0.1", port, timeout=TIMEOUT) as client:
+        refusals = client.sendmail("a@b.test", recipients, MESSAGE)
+    assert [(address, code) for address, (code, _) in refusals.items()] == [(recipients[1], 550)]
+    assert sole(mailbox)[0].recipients == ("ann@inbox.test", "bob@b.test")
 
 
 @pytest.mark.parametrize("stage", [SENDER, RECIPIENT, AUTHENTICATION])

@@ -33,6 +33,7 @@ from infrastructure.local.releasing.choices import ReleaseChoices
         ({"MP_UI_AUTH_FILE": "/x"}, {"MAILPIT_PASSWORDS": "/x"}),
         ({"MP_SEND_API_AUTH_FILE": "/x"}, {"MAILPIT_SEND_PASSWORDS": "/x"}),
         ({"MP_SEND_API_AUTH_ACCEPT_ANY": "1"}, {"MAILPIT_SEND_PASSWORDS": "any"}),
+        ({"MP_SMTP_ALLOWED_RECIPIENTS": "@a$"}, {"CATCH_RECIPIENTS": "/@a$/"}),
         ({"MP_WEBROOT": "/mail/"}, {"MAILPIT_ROOT": "/mail/"}),
         ({"MP_API_CORS": "*"}, {"MAILPIT_ORIGINS": "*"}),
         ({"MP_LABEL": "shop"}, {"MAILPIT_LABEL": "shop"}),
