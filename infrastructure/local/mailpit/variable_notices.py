@@ -30,7 +30,10 @@ FULFILLED: Final = frozenset(f"{PREFIX}{name}" for name in _FULFILLED_NAMES.spli
 
 _LOGS = "DATA_DIR/logs has what the processes say"
 _CERTIFICATE = "TLS is offered with the certificate of DATA_DIR"
-_NO_LOGIN = "the port is for this machine only, without a login"
+_NO_LOGIN = (
+    "the port has no login; publish it to this machine only (127.0.0.1:8025:8025), or let"
+    " LOCAL_PEERS name the networks that may use it"
+)
 _ORDER = "messages are in the order in which they came"
 _REASONS = {
     "ALLOW_UNTRUSTED_TLS": "the link check takes only certificates that are valid",
