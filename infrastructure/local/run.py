@@ -20,7 +20,7 @@ from urllib.parse import quote
 from chalicelib.core import aws, settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
-from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
+from infrastructure.local.catching.choices import IMPLICIT, STARTTLS, STORE, CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
 from infrastructure.local.mailpit.variables import translated, with_their_name
@@ -241,8 +241,9 @@ def _catching_address(config: LocalConfig) -> str:
     if not port:
         return "off"
     login = "with a login of CATCH_PASSWORDS" if choices.passwords else "without a login"
+    tls = {IMPLICIT: " under TLS", STARTTLS: " with STARTTLS"}.get(choices.tls, "")
     way = "" if choices.way == STORE else "; it is sent as if with the API key"
-    return f"localhost:{port} (any mail by SMTP, {login}{way})"
+    return f"localhost:{port} (any mail by SMTP{tls}, {login}{way})"
 
 
 def _lines_of_mailpit(config: LocalConfig) -> list[str]:

@@ -29,6 +29,7 @@ from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.release import (
     BadRecipient,
     HostFailed,
+    NotAllowed,
     NotReleasable,
     Releaser,
 )
@@ -134,6 +135,8 @@ class CheckRoutes:
             raise MailpitError(400, "To must be a list of addresses")
         try:
             Releaser(self.choices).release(message.content, to)
+        except NotAllowed as error:
+            raise MailpitError(400, _text_of(error)) from None
         except (BadRecipient, NotReleasable) as error:
             raise MailpitError(400, str(error)) from None
         except HostFailed as error:
@@ -180,3 +183,10 @@ def _login(request: MailpitRequest) -> str:
     """Return the name of a request with HTTP Basic, empty without one."""
     login = read_login(request.header("authorization"))
     return login.name if login else ""
+
+
+def _text_of(error: NotAllowed) -> str:
+    """Return an error in Mailpit's words."""
+    noun = "Address" if len(error.addresses) == 1 else "Addresses"
+    text = f"Failed: {len(error.addresses)} {noun} do not match the allowlist"
+    return f"{text}: {', '.join(error.addresses)}"

@@ -25,7 +25,7 @@ from infrastructure.local.mailpit.router import (
 )
 
 ADDRESS: Final = "mailbox@localhost"
-NAME: Final = "Visitor of the mailbox"
+NAME: Final = "Mailbox visitor"
 
 _MAILBOX = "console/#/mailbox"
 

@@ -141,7 +141,7 @@ def _database(translation: _Translation) -> None:
         if not present:
             translation.environ["DATA_DIR"] = str(folder / _FOLDER)
         elif not folder.resolve().is_relative_to(Path(present).resolve()):
-            translation.note(name, f"DATA_DIR is set, and mail is kept in {present}")
+            translation.note(name, f"mail is kept in DATA_DIR, which is {present}")
 
 
 def _ports(translation: _Translation) -> None:

@@ -116,7 +116,7 @@ def mailbox_ports(
         is_usable = port not in others and is_free(port, socket.SOCK_STREAM)
         ports[name] = port if is_usable and _listens(listeners, name, host, port) else 0
         if not ports[name]:
-            left_out.append(f"Port {port} is taken and left out; {name} names another one.")
+            left_out.append(f"Port {port} is taken and left out; set {name} to use another one.")
     fields = {name.removesuffix("_PORT").lower(): port for name, port in ports.items()}
     return MailboxPorts(**fields), left_out
 

@@ -137,7 +137,7 @@ def test_mail_is_kept_beside_the_database(tmp_path: Path) -> None:
     data = {"DATA_DIR": str(tmp_path)}
     assert translated({**data, "MP_DATA_FILE": str(tmp_path / "x.db")}) == (data, [])
     _, (line,) = translated({**data, "MP_DATABASE": "/elsewhere/x.db"})
-    assert "DATA_DIR is set" in line
+    assert "mail is kept in DATA_DIR" in line
 
 
 @pytest.mark.parametrize(
