@@ -83,7 +83,7 @@ def test_killed_workers_lose_no_message_and_repeat_at_most_one_each(
     own_service: Service, kills: int
 ) -> None:
     own_service.start()
-    count = 2000
+    count = 1000
     recipients = [f"kill-{i}@inbox.test" for i in range(count)]
     own_service.send(*recipients, html="<p>" + "x" * 5000 + "</p>")
     rng = random.Random(20261120)
