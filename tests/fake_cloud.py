@@ -141,17 +141,20 @@ def stored_objects(prefix: str = "") -> list[str]:
 
 def queued(queue: str) -> list[str]:
     """Take all visible messages off a queue; return their bodies."""
-    sqs, name = _backend("sqs"), settings().queue(queue)
-    visibility_timeout = sqs.get_queue(name).visibility_timeout
+    url = aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
     bodies: list[str] = []
     at_once = 10
     while len(bodies) % at_once == 0:
-        messages = sqs.receive_message(name, at_once, 0, visibility_timeout)
+        response = aws.sqs().receive_message(QueueUrl=url, MaxNumberOfMessages=at_once)
+        messages = response.get("Messages", [])
         if not messages:
             break
-        for message in messages:
-            bodies.append(message.body)
-            sqs.delete_message(name, message.receipt_handle)
+        bodies += [message["Body"] for message in messages]
+        entries = [
+            {"Id": str(i), "ReceiptHandle": message["ReceiptHandle"]}
+            for i, message in enumerate(messages)
+        ]
+        aws.sqs().delete_message_batch(QueueUrl=url, Entries=entries)
     return bodies
 
 

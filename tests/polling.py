@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 # The shares of the time waited and of the time that an answer took, and the longest pause
-_OF_ALL, _OF_ONE, _LONGEST = 0.1, 2.0, 0.5
+_OF_ALL, _OF_ONE, _LONGEST = 0.1, 2.0, 1.0
 
 
 def poll(condition: Callable[[], T], seconds: float, first_pause: float) -> T:
