@@ -9,15 +9,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# The shares of the time waited and of the time that an answer took, and the longest pause
-_OF_ALL, _OF_ONE, _LONGEST = 0.1, 2.0, 0.5
+_FIRST_PAUSE = 0.05
+_SHARE = 0.1
+_LONGEST_AS_ANSWER = 1.0
 
 
-def poll(condition: Callable[[], T], seconds: float, first_pause: float) -> T:
+def poll(condition: Callable[[], T], seconds: float, longest_pause: float) -> T:
     """Call ``condition`` until its result is true, but no longer than ``seconds``; return it.
 
     The questions take time from what they wait for, as both run on the same machine. So a pause is
-    longer where an answer takes longer, and after a longer wait: that adds a tenth to it.
+    at least as long as an answer took, and after a longer wait a tenth of the time waited, up to
+    ``longest_pause``: what is there for a shorter time may be missed.
     """
     # Tests may replace the functions of the module `time`
     now, pause = time.monotonic, threading.Event().wait
@@ -28,5 +30,5 @@ def poll(condition: Callable[[], T], seconds: float, first_pause: float) -> T:
         after = now()
         if result or after > began + seconds:
             return result
-        shares = (_OF_ALL * (after - began), _OF_ONE * (after - before))
-        pause(min(max(first_pause, *shares), _LONGEST))
+        share = min(_SHARE * (after - began), longest_pause)
+        pause(max(_FIRST_PAUSE, share, min(after - before, _LONGEST_AS_ANSWER)))

@@ -11,11 +11,11 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import boto3
@@ -30,13 +30,22 @@ from infrastructure.package import Package
 from tests.deployment import emulator
 from tests.free_ports import free_port
 from tests.http_response import Response
-from tests.unit.infrastructure.clouds import eventually
+from tests.polling import poll
 
 STAGE = "blue"
 KEY = "key-of-the-first-account"
-
-
+T = TypeVar("T")
 _UNPACKED_BYTES = 4 << 30
+
+
+def eventually(condition: Callable[[], T], seconds: float = 120.0) -> T:
+    """Call ``condition`` until its result is true and return that; fail after ``seconds``.
+
+    Each question to the stage may start a function, so the pauses are long.
+    """
+    result = poll(condition, seconds, 1.0)
+    assert result, "it never happened"
+    return result
 
 
 def _response_of(status: int, body: Any) -> Response:

@@ -37,7 +37,7 @@ _MAILBOX_PORTS = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
-    result = poll(condition, seconds, 0.05)
+    result = poll(condition, seconds, 0.25)
     if not result:
         raise AssertionError(f"still {result!r} after {seconds} s")
     return result

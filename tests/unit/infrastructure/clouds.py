@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +18,6 @@ from botocore.config import Config
 from infrastructure.local.supervisor.probes import answers_http
 from tests.cloud_requests import signed_get
 from tests.free_ports import free_port
-from tests.polling import poll
 
 ROOT = Path(__file__).resolve().parents[3]
 # Longer than anything takes on a busy machine: only what never happens fails
@@ -26,8 +27,10 @@ T = TypeVar("T")
 
 def eventually(condition: Callable[[], T], seconds: float = DEADLINE) -> T:
     """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
-    result = poll(condition, seconds, 0.01)
-    assert result, "it never happened"
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "it never happened"
+        threading.Event().wait(0.01)
     return result
 
 
