@@ -1,7 +1,7 @@
 """Run the whole service on this machine, in the foreground: ``python -m infrastructure.local.run``.
 
-It starts in this order: the local cloud and the mail sink; the port that catches mail, which needs
-neither; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
+It starts in this order: the local cloud; the mail sink and the port that catches mail, which need
+no cloud; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
 and the DNS server. SIGTERM and Ctrl-C stop every process in the opposite order, and a second one
 ends what a worker still waits for. The exit status is 0 after that, 1 when something did not start,
 and 2 when the environment has a value that cannot work.
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from chalicelib.core import aws, settings
+from chalicelib.core import settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
 from infrastructure.local.catching.choices import IMPLICIT, STARTTLS, STORE, CatchChoices
@@ -32,15 +32,16 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
-_WORKER = "infrastructure.local.worker"
-# What the supervisor imports, while the cloud starts, for all processes that it starts later.
+_WORKER, _CATCHING = "infrastructure.local.worker", "infrastructure.local.catching"
+_SINK, _PROVISION = "infrastructure.local.sink", "infrastructure.provision"
+# What the supervisor imports for processes that it starts later: while the cloud starts, and then
+# while the tables are made
+_IMPORTED_FOR_MAIL = (_SINK, _CATCHING)
 _IMPORTED = (
-    "infrastructure.provision",
     "infrastructure.bootstrap",
     "infrastructure.local.gateway",
     _WORKER,
     "relay",
-    "infrastructure.local.catching",
     "infrastructure.local.dns",
 )
 # Ports that the API's process serves besides its own
@@ -98,14 +99,14 @@ class Runtime:
         catching, way = self._catching(), CatchChoices.read(self._environment).way
         early, late = (catching, []) if way == STORE else ([], catching)
 
-        def import_and_catch() -> None:
-            self._import()
+        def catch_mail() -> None:
             # Before the cloud is ready, which catching does not need
-            supervisor.start(*early)
+            forks.preload(_IMPORTED_FOR_MAIL, self._environment)
+            supervisor.start(self._sink(), *early, meanwhile=self._prepare_provision)
 
-        supervisor.start(self._cloud(), self._sink(), meanwhile=import_and_catch)
-        provision = self._python("provision", "infrastructure.provision")
-        supervisor.run(provision, meanwhile=self._make_clients)
+        supervisor.start(self._cloud(), meanwhile=catch_mail)
+        provision = self._python("provision", _PROVISION)
+        supervisor.run(provision, meanwhile=self._import)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
             *(self._worker(name) for name in WORKERS[1:]),
@@ -114,11 +115,21 @@ class Runtime:
         )
         supervisor.start(self._api(), self._relay(), self._dns(), *late)
 
-    def _import(self) -> None:
-        forks.preload(_IMPORTED, self._environment)
-
-    def _make_clients(self) -> None:
+    def _prepare_provision(self) -> None:
+        """Import what it needs, and read what its client needs, while the cloud starts."""
+        forks.preload((_PROVISION,), self._environment)
         if forks.FORKS:
+            # Imported here, as all that is preloaded: the cloud starts without it
+            from chalicelib.core import aws
+
+            aws.make_client("cloudformation")
+
+    def _import(self) -> None:
+        """Import what all later processes need, and make their clients."""
+        forks.preload(_IMPORTED, self._environment)
+        if forks.FORKS:
+            from chalicelib.core import aws
+
             aws.make_clients()
 
     def _worker(self, name: str, *options: str) -> Process:
@@ -158,7 +169,7 @@ class Runtime:
         ports = self._config.ports
         return self._python(
             "sink",
-            "infrastructure.local.sink",
+            _SINK,
             *("--host", "127.0.0.1", "--port", str(ports.sink)),
             *("--data", str(self._config.data_dir / "mail")),
             *("--inbound", f"127.0.0.1:{ports.inbound}"),
@@ -191,7 +202,7 @@ class Runtime:
         return [
             self._python(
                 "catching",
-                "infrastructure.local.catching",
+                _CATCHING,
                 ready=ready,
                 descriptors=self._config.listeners.descriptors("CATCH_PORT"),
             )

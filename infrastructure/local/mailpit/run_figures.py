@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from infrastructure.local.mailbox.mailbox import SinkMailbox
+if TYPE_CHECKING:  # the supervisor imports this module, and needs no mailbox
+    from infrastructure.local.mailbox.mailbox import SinkMailbox
 
 #: The variable in which the supervisor says when it started, in seconds since 1970
 STARTED_AT = "STARTED_AT"
