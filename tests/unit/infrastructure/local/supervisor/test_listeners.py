@@ -51,7 +51,10 @@ def test_of_two_services_that_find_a_port_free_the_second_leaves_it_out(
     other = free_port()
     served_ports, left_out = mailbox_ports({"POP3_PORT": other}, (), LOOPBACK, second)
     assert asdict(served_ports) == {"catch": 0, "mailpit": 0, "pop3": other, "imap": 0}
-    assert left_out[0] == f"Port {usual.catch} is taken and left out; CATCH_PORT names another one."
+    assert (
+        left_out[0]
+        == f"Port {usual.catch} is taken and left out; set CATCH_PORT to use another one."
+    )
     assert len(left_out) == 3
     assert list(second.sockets) == ["POP3_PORT"]
 
