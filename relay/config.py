@@ -25,6 +25,10 @@ class RelayConfig:
     """Connections are under TLS from the first octet on (RFC 8314 3.3), without STARTTLS."""
     require_tls: bool = True
     """Offer and accept AUTH only after STARTTLS."""
+    lists_tls: bool = True
+    """List STARTTLS in the answer to EHLO; it is taken in any case."""
+    mail_needs_tls: bool = False
+    """Accept MAIL only after STARTTLS, from senders without a login as well."""
     lenient: bool = False
     """Take any line ends (as CRLF), any addresses, unknown parameters, and MAIL without EHLO."""
     admits_peer: Callable[[str], bool] | None = None

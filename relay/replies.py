@@ -122,6 +122,8 @@ LOGIN_NOT_BASE64 = Reply(501, "5.5.2", "Not valid base64")
 LOGIN_UNAVAILABLE = Reply(454, "4.7.0", "Temporary authentication failure, try again later")
 LOGIN_FAILED = Reply(535, "5.7.8", "Authentication failed")
 
+# RFC 3207 4
+TLS_NEEDED = Reply(530, "5.7.0", "Must issue a STARTTLS command first")
 LOGIN_NEEDED = Reply(530, "5.7.0", "Authentication required")
 RELAYING_DENIED = Reply(550, "5.7.1", "Relaying denied")
 TOO_MANY_RECIPIENTS = Reply(452, "4.5.3", "Too many recipients")

@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -51,11 +52,12 @@ class RelayServer:
         failed_logins: FailedLogins | None = None,
         figures: FigureWriter | None = None,
         traffic: Traffic | None = None,
+        listeners: Sequence[socket.socket] = (),
     ) -> None:
         """Raise ValueError if logins need TLS and there is no certificate.
 
         `failed_logins` and `traffic` are the counts that this relay shares with others. Its own
-        figures are written to `figures`.
+        figures are written to `figures`. `listeners` are sockets to use instead of binding ports.
         """
         needs_tls = config.implicit_tls or (config.require_tls and service.takes_logins)
         if tls is None and needs_tls:
@@ -76,6 +78,7 @@ class RelayServer:
         )
         self._listeners: list[asyncio.Server] = []
         self._figures = figures
+        self._sockets = list(listeners)
         self._recorders: list[asyncio.Task[None]] = []
 
     @property
@@ -86,11 +89,7 @@ class RelayServer:
     async def start(self) -> None:
         """Bind all ports, or none and raise OSError; `ports` then holds the real numbers."""
         loop = asyncio.get_running_loop()
-        with contextlib.ExitStack() as unbind:
-            sockets = []
-            for port in self._config.ports:
-                sockets.append(unbind.enter_context(bind_port(self._config, port)))
-            unbind.pop_all()
+        sockets = self._sockets or self._bind_ports()
         self.ports = tuple(each.getsockname()[1] for each in sockets)
         factory = functools.partial(RelaySession, self._context, loop)
         for listener in sockets:
@@ -103,6 +102,14 @@ class RelayServer:
             self._recorders.append(loop.create_task(self._share(self._figures)))
         fields = {"ports": list(self.ports), "process_id": os.getpid()}
         logger.info("relay listening", extra=fields)
+
+    def _bind_ports(self) -> list[socket.socket]:
+        with contextlib.ExitStack() as unbind:
+            sockets = []
+            for port in self._config.ports:
+                sockets.append(unbind.enter_context(bind_port(self._config, port)))
+            unbind.pop_all()
+        return sockets
 
     def _tls_arguments(self) -> dict[str, Any]:
         tls = self._context.tls

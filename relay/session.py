@@ -58,9 +58,9 @@ class RelaySession(Transaction):
         takes_logins = self.context.service.takes_logins
         if takes_logins and not self._login_allowed():
             return ["STARTTLS", "ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME"]
-        offers_tls = self.context.tls is not None and not self.tls_active
+        has_tls = self.context.tls is not None and not self.tls_active
         return [
-            *(["STARTTLS"] if offers_tls else []),
+            *(["STARTTLS"] if has_tls and self.config.lists_tls else []),
             "ENHANCEDSTATUSCODES",
             *(["AUTH LOGIN PLAIN", "AUTH=LOGIN PLAIN"] if takes_logins else []),
             "8BITMIME",

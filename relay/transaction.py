@@ -74,6 +74,8 @@ class Transaction(Conversation):
         if not self.context.traffic.allows_message(self.peer_ip, self.config):
             raise SmtpRefusal(replies.TOO_MANY_FROM_NETWORK)
         self.context.service.check_sender(self.identity, mail.mail_from)
+        if self.config.mail_needs_tls and not self.tls_active:
+            raise SmtpRefusal(replies.TLS_NEEDED)
         self.envelope.mail_from = mail.mail_from
         self.envelope.smtp_utf8 = mail.smtp_utf8
         self._declared_size = mail.size

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +89,18 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long, and put it first (``slow.txt``)."""
     for item in items:
-        if item.nodeid.startswith(_SLOW):
+        if _rank(item) < len(_SLOW):
             item.add_marker("slow")
     items.sort(key=_rank)
 
 
 def _rank(item: pytest.Item) -> int:
-    places = (place for place, name in enumerate(_SLOW) if item.nodeid.startswith(name))
+    return _rank_of(item.nodeid.partition("::")[0])
+
+
+@cache
+def _rank_of(file: str) -> int:
+    places = (place for place, name in enumerate(_SLOW) if file.startswith(name))
     return next(places, len(_SLOW))
 
 

@@ -10,7 +10,7 @@ import { PageLink } from "../parts/links.js";
 const SHOWN = 5;
 
 export function Facts({ message }) {
-  const { to, cc, bcc } = recipientsByField(message);
+  const { to, cc, bcc, others } = recipientsByField(message);
   return html`
     <div class="message-head">
       <dl class="facts small">
@@ -22,8 +22,8 @@ export function Facts({ message }) {
               : message.from
           }
         </dd>
-        <${Recipients} field="To" addresses=${to} />
-        <${Recipients} field="Cc" addresses=${cc} />
+        <${Recipients} field="To" addresses=${to} others=${others.to} />
+        <${Recipients} field="Cc" addresses=${cc} others=${others.cc} />
         <${Recipients} field="Bcc" addresses=${bcc} />
         <dt>Received</dt>
         <dd>${exactTime(message.received_at)}, ${bytes(message.size)}</dd>
@@ -43,15 +43,26 @@ export function Facts({ message }) {
   `;
 }
 
-/** Those that one field names; of many, the first ones until the others are asked for. */
-function Recipients({ field, addresses }) {
+/**
+ * Those that one field names, `others` without being recipients of this message; of many, the first
+ * ones until the rest is asked for.
+ */
+function Recipients({ field, addresses: recipients, others = [] }) {
   const [all, setAll] = useState(false);
+  const addresses = [...recipients, ...others];
   if (!addresses.length) return null;
   const shown = all ? addresses : addresses.slice(0, SHOWN);
   return html`
     <dt>${field}</dt>
     <dd class="row wraps recipients">
-      ${shown.map((each) => html`<${Copyable} key=${each} text=${each} class="" />`)}
+      ${shown.map(
+        (each, place) =>
+          html`<${Copyable}
+            key=${each}
+            text=${each}
+            class=${place < recipients.length ? "" : "soft"}
+          />`,
+      )}
       ${
         shown.length < addresses.length &&
         html`

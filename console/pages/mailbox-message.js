@@ -39,7 +39,7 @@ export function MessageView({ id, onClose, onDrop, mark, neighbour }) {
         resource.error?.status === 404
           ? html`
             <${Empty} icon="mail-x" title="This message is gone">
-              It was deleted from the mailbox.
+              It was deleted from the mailbox, or was never in it.
             <//>
           `
           : html`

@@ -56,6 +56,15 @@ class Passwords:
             raise ValueError(f"{path} has no name with a password")
         return cls(by_name)
 
+    @classmethod
+    def of_setting(cls, environ: Mapping[str, str], name: str) -> Passwords | None:
+        """Read the file that a setting names, None if it names none; raises as ``read``."""
+        path = environ.get(name, "")
+        try:
+            return cls.read(path) if path else None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+
     def is_right(self, username: str, password: str) -> bool:
         """Tell whether this is the password of this name; a bcrypt hash takes its time once."""
         expected = self._by_name.get(username)

@@ -1,7 +1,7 @@
 """Run the whole service on this machine, in the foreground: ``python -m infrastructure.local.run``.
 
-It starts in this order: the local cloud and the mail sink; the port that catches mail, which needs
-neither; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
+It starts in this order: the local cloud; the mail sink and the port that catches mail, which need
+no cloud; the tables, queues and bucket; what a first start stores; the workers; the API, the relay
 and the DNS server. SIGTERM and Ctrl-C stop every process in the opposite order, and a second one
 ends what a worker still waits for. The exit status is 0 after that, 1 when something did not start,
 and 2 when the environment has a value that cannot work.
@@ -17,14 +17,13 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from chalicelib.core import aws, settings
+from chalicelib.core import settings
 from infrastructure.local import certificates, outgoing_mail
 from infrastructure.local.address_file import address_file, address_of
-from infrastructure.local.catching.choices import IMPLICIT, STORE, CatchChoices
-from infrastructure.local.mail_readers.choices import PASSWORDS
+from infrastructure.local.catching.choices import IMPLICIT, STARTTLS, STORE, CatchChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.log_lines import listening_lines
-from infrastructure.local.mailpit.variables import translated
+from infrastructure.local.mailpit.variables import translated, with_their_name
 from infrastructure.local.supervisor import forks, open_files, probes
 from infrastructure.local.supervisor.child import GRACE, Process, die_with_parent, module_process
 from infrastructure.local.supervisor.data_folder import ConfigError
@@ -33,19 +32,24 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
-_WORKER = "infrastructure.local.worker"
-# What the supervisor imports, while the cloud starts, for all processes that it starts later.
+_WORKER, _CATCHING = "infrastructure.local.worker", "infrastructure.local.catching"
+_SINK, _PROVISION = "infrastructure.local.sink", "infrastructure.provision"
+# What the supervisor imports for processes that it starts later: while the cloud starts, and then
+# while the tables are made
+_IMPORTED_FOR_MAIL = (_SINK, _CATCHING)
 _IMPORTED = (
-    "infrastructure.provision",
     "infrastructure.bootstrap",
     "infrastructure.local.gateway",
     _WORKER,
     "relay",
-    "infrastructure.local.catching",
     "infrastructure.local.dns",
 )
+# Ports that the API's process serves besides its own
+_PORTS_OF_API = ("MAILPIT_PORT", "POP3_PORT", "IMAP_PORT")
 # The cloud waits until its predecessor has ended, and then reads its whole state.
 _CLOUD_PATIENCE = 60.0
+# The supervisor listens already, so a process that has ended is noticed only between two probes
+_GREETING_SECONDS = 1.0
 
 _RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
 
@@ -95,14 +99,14 @@ class Runtime:
         catching, way = self._catching(), CatchChoices.read(self._environment).way
         early, late = (catching, []) if way == STORE else ([], catching)
 
-        def import_and_catch() -> None:
-            self._import()
+        def catch_mail() -> None:
             # Before the cloud is ready, which catching does not need
-            supervisor.start(*early)
+            forks.preload(_IMPORTED_FOR_MAIL, self._environment)
+            supervisor.start(self._sink(), *early, meanwhile=self._prepare_provision)
 
-        supervisor.start(self._cloud(), self._sink(), meanwhile=import_and_catch)
-        provision = self._python("provision", "infrastructure.provision")
-        supervisor.run(provision, meanwhile=self._make_clients)
+        supervisor.start(self._cloud(), meanwhile=catch_mail)
+        provision = self._python("provision", _PROVISION)
+        supervisor.run(provision, meanwhile=self._import)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
             *(self._worker(name) for name in WORKERS[1:]),
@@ -111,11 +115,21 @@ class Runtime:
         )
         supervisor.start(self._api(), self._relay(), self._dns(), *late)
 
-    def _import(self) -> None:
-        forks.preload(_IMPORTED, self._environment)
-
-    def _make_clients(self) -> None:
+    def _prepare_provision(self) -> None:
+        """Import what it needs, and read what its client needs, while the cloud starts."""
+        forks.preload((_PROVISION,), self._environment)
         if forks.FORKS:
+            # Imported here, as all that is preloaded: the cloud starts without it
+            from chalicelib.core import aws
+
+            aws.make_client("cloudformation")
+
+    def _import(self) -> None:
+        """Import what all later processes need, and make their clients."""
+        forks.preload(_IMPORTED, self._environment)
+        if forks.FORKS:
+            from chalicelib.core import aws
+
             aws.make_clients()
 
     def _worker(self, name: str, *options: str) -> Process:
@@ -155,7 +169,7 @@ class Runtime:
         ports = self._config.ports
         return self._python(
             "sink",
-            "infrastructure.local.sink",
+            _SINK,
             *("--host", "127.0.0.1", "--port", str(ports.sink)),
             *("--data", str(self._config.data_dir / "mail")),
             *("--inbound", f"127.0.0.1:{ports.inbound}"),
@@ -169,6 +183,9 @@ class Runtime:
             "api",
             "infrastructure.local.gateway",
             ready=lambda: probes.answers_http(port, "/api/v1/account", (200,), key),
+            descriptors=self._config.listeners.descriptors(
+                "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"
+            ),
         )
 
     def _relay(self) -> Process:
@@ -181,8 +198,15 @@ class Runtime:
         if not port:
             return []
         speaks_tls = CatchChoices.read(self._environment).tls == IMPLICIT
-        ready = partial(probes.listens if speaks_tls else probes.greets_by_smtp, port)
-        return [self._python("catching", "infrastructure.local.catching", ready=ready)]
+        ready = partial(probes.greets_by_smtp, port, is_tls=speaks_tls, seconds=_GREETING_SECONDS)
+        return [
+            self._python(
+                "catching",
+                _CATCHING,
+                ready=ready,
+                descriptors=self._config.listeners.descriptors("CATCH_PORT"),
+            )
+        ]
 
     def _dns(self) -> Process:
         return self._python(
@@ -228,8 +252,9 @@ def _catching_address(config: LocalConfig) -> str:
     if not port:
         return "off"
     login = "with a login of CATCH_PASSWORDS" if choices.passwords else "without a login"
+    tls = {IMPLICIT: " under TLS", STARTTLS: " with STARTTLS"}.get(choices.tls, "")
     way = "" if choices.way == STORE else "; it is sent as if with the API key"
-    return f"localhost:{port} (any mail by SMTP, {login}{way})"
+    return f"localhost:{port} (any mail by SMTP{tls}, {login}{way})"
 
 
 def _lines_of_mailpit(config: LocalConfig) -> list[str]:
@@ -245,13 +270,15 @@ def _mailpit_address(config: LocalConfig) -> str:
     port = config.mailbox_ports.mailpit
     if not port:
         return "off"
-    root = MailpitChoices.read(config.environ).root
-    return f"http://localhost:{port}{root}/ (the mailbox, and Mailpit's API)"
+    choices = MailpitChoices.read(config.environ)
+    login = "; logins of MAILPIT_PASSWORDS" if choices.passwords else ""
+    return f"http://localhost:{port}{choices.root}/ (the mailbox, and Mailpit's API{login})"
 
 
 def _reader_addresses(config: LocalConfig) -> str:
     """Return a line for each port that mail readers may use."""
-    logins = f"logins of {PASSWORDS}" if config.environ.get(PASSWORDS) else "any login"
+    name = "MAILBOX_PASSWORDS"
+    logins = f"logins of {name}" if config.environ.get(name) else "any login"
     ports = {"POP3": config.mailbox_ports.pop3, "IMAP": config.mailbox_ports.imap}
     return "".join(
         f"  {name}      localhost:{port} (the mailbox; {logins})\n"
@@ -287,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
         environ, lines = translated(os.environ)
         config = prepare(environ | ({"DELIVER": "true"} if options.deliver else {}))
     except ConfigError as error:
-        print(f"postfinch: {error}", file=sys.stderr)
+        print(f"postfinch: {with_their_name(str(error), os.environ)}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"postfinch: {error.filename}: {error.strerror}", file=sys.stderr)
@@ -308,6 +335,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(*_lines_of_mailpit(config), announcement(config), sep="\n", flush=True)
             supervisor.watch()
             print("Stopping.", flush=True)
+            config.listeners.close()
     return 0
 
 

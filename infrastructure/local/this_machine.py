@@ -114,6 +114,19 @@ def reason_to_refuse(
     return ""
 
 
+def leads_there(headers: Headers) -> bool:
+    """Tell whether a browser shows the answer in a window of its own, as when a link is followed.
+
+    Not so for images, frames, and pages that are fetched ahead (Fetch Metadata, W3C).
+    """
+    values = dict(headers)
+    return (
+        values.get(b"sec-fetch-mode") == b"navigate"
+        and values.get(b"sec-fetch-dest") == b"document"
+        and b"sec-purpose" not in values
+    )
+
+
 def _origins(host: bytes) -> tuple[bytes, bytes]:
     """Return the origins of pages that a port serves itself."""
     return b"http://" + host.lower(), b"https://" + host.lower()

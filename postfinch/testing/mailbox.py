@@ -210,11 +210,19 @@ class Mailbox:
             return next(iter(self.messages(to=to, subject=subject)), None)
 
         def instead() -> str:
-            there = [*map(repr, self), *self._not_delivered()] or ["no mail at all"]
+            there = [*map(repr, self), *self._not_delivered()] or [self._nothing()]
             others = "".join(f"\n  {each}" for each in there)
             return f"no mail to {to} with subject {subject} within {timeout} s, but:{others}"
 
         return wait_for(look, timeout, instead)
+
+    def _nothing(self) -> str:
+        """Say that there is no mail; of an inbox, which other ones have some."""
+        if self._subaccount is not None:
+            return "no mail at all"
+        names = [repr(each["name"]) for each in self._api.get("/local/inboxes")]
+        others = f"inboxes with mail are {', '.join(names)}" if names else "no inbox has mail"
+        return f"no mail at all in the inbox {self._query['inbox']!r}; {others}"
 
     def _not_delivered(self) -> Iterator[str]:
         if self._subaccount is None:

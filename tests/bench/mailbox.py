@@ -34,9 +34,9 @@ from infrastructure.local.gateway.local_api import LocalApi
 from infrastructure.local.gateway.mailbox_endpoint import MailboxEndpoint
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailbox.vocabulary import BLOCK_BITS
+from infrastructure.local.mailpit.query import mailpit_conditions_of
 from infrastructure.local.messages.details import Detailer
 from tests.free_ports import free_port
 

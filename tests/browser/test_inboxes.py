@@ -34,9 +34,8 @@ def test_an_inbox_is_chosen_followed_searched_and_emptied(
         login="shop-test",
         tags=("order",),
     )
-    latest = catch(
-        service, several, "Subject: Order 3", "To: Ann <ann@in.example>", "Cc: cat@in.example"
-    )
+    to = "To: Ann <ann@in.example>, dora@elsewhere.example"
+    latest = catch(service, several, "Subject: Order 3", to, "Cc: cat@in.example")
     expect(foot).to_have_text("3 messages, 3 unread")
     expect(page.get_by_text("Another comment")).to_have_count(0)
     page.reload()
@@ -45,6 +44,7 @@ def test_an_inbox_is_chosen_followed_searched_and_emptied(
     facts = page.locator(".message-head")
     for field, value in (
         ("To", "ann@in.example"),
+        ("To", "dora@elsewhere.example"),  # not a recipient of this message
         ("Cc", "cat@in.example"),
         ("Bcc", "audit@shop.example"),
         ("Logged in as", "shop-test"),

@@ -10,9 +10,9 @@ from tests.browser.console import Console
 
 
 def test_a_bulk_send_from_a_file_with_bad_rows_is_followed_to_its_last_event(
-    fresh_console: Console, tmp_path: Path
+    console: Console, tmp_path: Path
 ) -> None:
-    service = fresh_console.service
+    service = console.service
     rows = [f"reader{number}@bulk.example,Reader {number},Oslo" for number in range(40)]
     source = tmp_path / "readers.csv"
     source.write_text(
@@ -26,7 +26,7 @@ def test_a_bulk_send_from_a_file_with_bad_rows_is_followed_to_its_last_event(
             ]
         )
     )
-    page = fresh_console.open("send")
+    page = console.open("send")
     page.get_by_label("From", exact=True).fill("hello@example.test")
     page.get_by_label("Subject").fill("News from {{city}}")
     page.get_by_label("Text (optional)").fill("Hello {{name}}")
@@ -40,7 +40,7 @@ def test_a_bulk_send_from_a_file_with_bad_rows_is_followed_to_its_last_event(
         expect(request).to_contain_text(text)
         expect(request).to_contain_text("News from {{city}}")
         expect(request).to_contain_text("Idempotency-Key")
-    assert fresh_console.violations() == []
+    assert console.violations() == []
     page.get_by_role("button", name="Send to 42 recipients").click()
     expect(page.get_by_text("41 recipients accepted.")).to_be_visible()
     expect(page.get_by_role("row", name="43 no address is not")).to_be_visible()

@@ -7,22 +7,20 @@ from playwright.sync_api import Browser, expect
 from tests.browser.console import Console
 
 
-def test_a_key_with_few_grants_is_made_and_deleted(
-    fresh_console: Console, browser: Browser
-) -> None:
-    page = fresh_console.open("settings/keys")
+def test_a_key_with_few_grants_is_made_and_deleted(console: Console, browser: Browser) -> None:
+    page = console.open("settings/keys")
     page.get_by_role("button", name="New API key").click()
     dialog = page.get_by_role("dialog", name="New API key")
     dialog.get_by_label("Name", exact=True).fill("Reports")
     dialog.get_by_text("Choose one by one").click()
     dialog.get_by_label("Event Webhooks: Read-only").check()
-    assert fresh_console.violations() == []
+    assert console.violations() == []
     dialog.get_by_role("button", name="Make key").click()
     shown_once = page.get_by_role("dialog", name="The new API key")
     key = shown_once.locator("pre").inner_text()
     assert len(key) == 40
     shown_once.get_by_role("button", name="Close").click()
-    few = Console(browser, fresh_console.service, key=key)
+    few = Console(browser, console.service, key=key)
     expect(few.open("webhooks").get_by_role("heading", name="Webhooks", level=1)).to_be_visible()
     expect(few.page.get_by_role("button", name="Add webhook")).to_have_count(0)
     expect(few.page.get_by_role("link", name="Domains")).to_have_count(0)

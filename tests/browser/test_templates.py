@@ -34,9 +34,9 @@ def make(service: Service, template_id: str, **content: str) -> None:
     assert response.status == 200, response.body
 
 
-def test_a_template_is_written_corrected_published_and_sent(fresh_console: Console) -> None:
-    service = fresh_console.service
-    page = fresh_console.open("templates")
+def test_a_template_is_written_corrected_published_and_sent(console: Console) -> None:
+    service = console.service
+    page = console.open("templates")
     page.get_by_role("button", name="New template").first.click()
     dialog = page.get_by_role("dialog", name="New template")
     dialog.get_by_label("Name", exact=True).fill("Invitation")
@@ -48,7 +48,7 @@ def test_a_template_is_written_corrected_published_and_sent(fresh_console: Conso
     page.get_by_role("button", name="HTML, line 2").click()
     expect(page.get_by_role("textbox", name="HTML", exact=True)).to_be_focused()
     expect(page.get_by_text("The last version without an error")).to_be_visible()
-    assert fresh_console.violations() == []
+    assert console.violations() == []
     write(page, "HTML", "<h1>Dear {{guest}}</h1>\n<p>{{if paid}}Thanks{{end}}</p>")
     expect(page.get_by_text("Not in the test data: guest")).to_be_visible()
     page.get_by_role("tab", name="Test data").click()
@@ -60,7 +60,7 @@ def test_a_template_is_written_corrected_published_and_sent(fresh_console: Conso
     page.get_by_role("button", name="Publish").click()
     dialog = page.get_by_role("dialog", name="Publish Invitation")
     expect(dialog.get_by_role("region", name="Changes of HTML")).to_contain_text("{{guest}}")
-    assert fresh_console.violations() == []
+    assert console.violations() == []
     dialog.get_by_role("button", name="Publish").click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_role("button", name="Publish")).to_be_disabled()

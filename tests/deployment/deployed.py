@@ -11,11 +11,11 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import boto3
@@ -27,15 +27,25 @@ from infrastructure.deploy import Deployed, deploy
 from infrastructure.deploy_local import use
 from infrastructure.local.supervisor.probes import answers_http
 from infrastructure.package import Package
+from tests.deployment import emulator
 from tests.free_ports import free_port
 from tests.http_response import Response
-from tests.unit.infrastructure.clouds import eventually
+from tests.polling import poll
 
 STAGE = "blue"
 KEY = "key-of-the-first-account"
-
-
+T = TypeVar("T")
 _UNPACKED_BYTES = 4 << 30
+
+
+def eventually(condition: Callable[[], T], seconds: float = 120.0) -> T:
+    """Call ``condition`` until its result is true and return that; fail after ``seconds``.
+
+    Each question to the stage may start a function, so the pauses are long.
+    """
+    result = poll(condition, seconds, 1.0)
+    assert result, "it never happened"
+    return result
 
 
 def _response_of(status: int, body: Any) -> Response:
@@ -85,7 +95,7 @@ def _memory() -> str | None:
 
 
 class Cloud:
-    """An unmodified MiniStack, without the snapshots of the local runtime.
+    """MiniStack without the snapshots of the local runtime.
 
     Its environment holds no setting of the service, because the functions inherit it.
     """
@@ -117,7 +127,7 @@ class Cloud:
         }
         with (self._directory / "output.log").open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "ministack"],
+                [sys.executable, str(Path(emulator.__file__))],
                 cwd=self._directory,
                 env=environment,
                 stdout=log,
@@ -151,6 +161,7 @@ class Deployment:
         self.package = package
         self.sink = sink
         self.last: Deployed | None = None
+        self._schedules: tuple[str, ...] | None = None
 
     def deploy(self, *, as_on_aws: bool = False, **parameters: str) -> Deployed:
         """Deploy the package with these parameters of the stack."""
@@ -164,6 +175,8 @@ class Deployment:
                 cloud="" if as_on_aws else self.cloud.url,
                 api_key=KEY,
             )
+        if self._schedules is not None:  # the emulator enables them at each update
+            self.keep_schedules(*self._schedules)
         return self.last
 
     def request(
@@ -228,6 +241,14 @@ class Deployment:
         ]
         counts = (client.get_queue_attributes(QueueUrl=url, AttributeNames=names) for url in urls)
         return sum(int(number) for each in counts for number in each["Attributes"].values())
+
+    def keep_schedules(self, *functions: str) -> None:
+        """Let the schedules of no other functions start them each minute, from now on."""
+        self._schedules = functions
+        client = self.cloud.client("events")
+        for rule in client.list_rules(NamePrefix=f"postfinch-{self.stage}-")["Rules"]:
+            if not any(f"-{function}" in rule["Name"] for function in functions):
+                client.disable_rule(Name=rule["Name"])
 
     def invoke(self, function: str) -> Json:
         """Call a function by its logical id, as a schedule does."""

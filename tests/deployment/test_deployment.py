@@ -126,6 +126,7 @@ def test_a_schedule_fires_and_starts_what_is_due(deployed: Deployment) -> None:
     start = datetime.fromtimestamp(clock.now(), UTC) + timedelta(seconds=2)
     deployed.send("later@inbox.test", options={"start_time": start.isoformat(timespec="seconds")})
     assert len(eventually(lambda: deployed.sink.messages_to("later@inbox.test"), 120)) == 1
+    deployed.keep_schedules()
 
 
 def test_no_function_was_refused_a_permission(deployed: Deployment) -> None:
@@ -191,7 +192,8 @@ def test_an_earlier_deployment_is_updated_in_place(deployed: Deployment) -> None
     tables, item = cloud.client("dynamodb"), {"pk": {"S": "kept"}, "sk": {"S": "-"}}
     tables.put_item(TableName="postfinch-green-config", Item=item)
     table_id = tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"]
-    other = Deployment(cloud, deployed.package, deployed.sink, "green").deploy()
-    assert other.api_key
+    green = Deployment(cloud, deployed.package, deployed.sink, "green")
+    assert green.deploy().api_key
+    green.keep_schedules()
     assert tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"] == table_id
     assert tables.get_item(TableName="postfinch-green-config", Key=item)["Item"] == item

@@ -82,6 +82,7 @@ def stage(deployed: Deployment, package: Package) -> Stage:
         EventsLag="0",
         RedeliveryBase="0",
     )
+    fresh.keep_schedules("RollUpMetrics")
     return Stage(fresh)
 
 

@@ -25,6 +25,7 @@ from infrastructure.local.supervisor.ports import InternalPorts
 from tests.cloud_requests import signed_get
 from tests.free_ports import free_port
 from tests.http_response import Response
+from tests.polling import poll
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "journey-key"
@@ -36,13 +37,10 @@ _MAILBOX_PORTS = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while True:
-        if result := condition():
-            return result
-        if time.monotonic() > deadline:
-            raise AssertionError(f"still {result!r} after {seconds} s")
-        time.sleep(0.05)
+    result = poll(condition, seconds, 0.25)
+    if not result:
+        raise AssertionError(f"still {result!r} after {seconds} s")
+    return result
 
 
 def name_of(process: psutil.Process) -> str:

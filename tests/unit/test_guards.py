@@ -328,15 +328,22 @@ def test_every_setting_is_used() -> None:
         assert attribute.search(code) or f"self.{setting.name}" in used, setting.name
 
 
+@cache
+def all_citations() -> list[tuple[str, str]]:
+    return list(citations())
+
+
 def test_every_statement_of_the_specification_is_cited() -> None:
-    cited = {name for name, _ in citations()}
+    cited = {name for name, _ in all_citations()}
     assert [name for name in statements() if name not in cited] == []
 
 
 def test_every_citation_names_a_statement_of_the_specification() -> None:
     statement_ids = statements()
     assert len(statement_ids) > 300
-    assert [f"{place}: {name}" for name, place in citations() if name not in statement_ids] == []
+    assert [
+        f"{place}: {name}" for name, place in all_citations() if name not in statement_ids
+    ] == []
 
 
 #: Modules that may give ``dict[str, Any]`` a name: one for the service, one for the package that is
@@ -362,6 +369,8 @@ def aliases(module: ast.Module) -> Iterator[str]:
 
 
 def is_json_type(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant) and "Any" not in str(node.value):
+        return False
     return isinstance(node, ast.Subscript | ast.Constant) and (
         re.fullmatch(
             r"""["']?(typing\.|t\.)?([dD]ict|Mapping)\[str, (typing\.|t\.)?Any\]["']?""",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -22,9 +22,11 @@ from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.limits import MOST_OCTETS, catching_config
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.releasing.chaos import ChaosFile
+from infrastructure.local.supervisor.listeners import listening_sockets
 from infrastructure.local.this_machine import LocalAccess
+from relay.config import RelayConfig
 from relay.server import RelayServer, serve
 from relay.services import Service
 from relay.tls import CertificateFiles, TlsContexts
@@ -38,7 +40,7 @@ def main() -> None:
     gc.set_threshold(10_000, 20, 50)
     choices = CatchChoices.read(os.environ)
     data_dir = Path(os.environ["DATA_DIR"])
-    gate = Gate(choices.passwords, ChaosFile(data_dir).fault)
+    gate = Gate(choices.passwords, ChaosFile(data_dir).fault, choices.recipients)
     files = certificates.files(data_dir)
     tls = TlsContexts(CertificateFiles(files.certificate, files.key))
     if choices.way == SEND:
@@ -48,21 +50,31 @@ def main() -> None:
         _serve(choices, sending(gate, os.environ["API_KEY"]), tls, most_octets())
         return
     mailbox = SinkMailbox(data_dir / "mail")
-    tags_of = partial(tags_at_arrival, choices=TagChoices.read(os.environ))
-    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags_of), tls)
+    tags = TagChoices.read(os.environ)
+    _serve(choices, Catching(mailbox, choices.inbox_by, gate, tags), tls)
     mailbox.close()
 
 
 def _serve(
     choices: CatchChoices, service: Service, tls: TlsContexts, most_octets: int = MOST_OCTETS
 ) -> None:
-    host, port = os.environ.get("API_HOST") or "127.0.0.1", int(os.environ["CATCH_PORT"])
-    config = replace(
-        catching_config(host, port, LocalAccess.read(os.environ), most_octets),
+    config = config_of(choices, os.environ, most_octets)
+    listeners = listening_sockets(os.environ, "CATCH_PORT")
+    uvloop.run(serve(RelayServer(config, service, tls, listeners=listeners)))
+
+
+def config_of(
+    choices: CatchChoices, environ: Mapping[str, str], most_octets: int = MOST_OCTETS
+) -> RelayConfig:
+    """Return the settings of the port for the choices of an environment."""
+    host, port = environ.get("API_HOST") or "127.0.0.1", int(environ["CATCH_PORT"])
+    access = LocalAccess.read(environ)
+    return replace(
+        catching_config(host, port, access, most_octets, lists_tls=choices.tls != ""),
         require_tls=choices.tls == STARTTLS,
+        mail_needs_tls=choices.tls == STARTTLS,
         implicit_tls=choices.tls == IMPLICIT,
     )
-    uvloop.run(serve(RelayServer(config, service, tls)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Decide whether a client of the catching port may go on: by its login, or by chance.
+"""Decide whether a client of the catching port may go on: by login, by recipient, or by chance.
 
-By default everybody may. With a file of passwords a login is needed, and chaos refuses some of what
-clients do (``releasing.chaos``).
+By default everybody may. With a file of passwords a login is needed, a list of recipients leaves
+out all others, and chaos refuses some of what clients do (``releasing.chaos``).
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from dataclasses import dataclass
 
 from infrastructure.local.passwords import Passwords
 from infrastructure.local.releasing.chaos import AUTHENTICATION, RECIPIENT, SENDER
+from infrastructure.local.releasing.recipients import AllowedRecipients
 from relay import replies
 from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
 from relay.replies import Reply
 from relay.services import RunBlocking
+
+_NO_MAILBOX = Reply(550, "5.1.0", "Mailbox unavailable (CATCH_RECIPIENTS)")
 
 #: Returns the SMTP code by which to refuse at a stage of a session, None for no refusal
 Fault = Callable[[str], int | None]
@@ -31,6 +34,8 @@ class Gate:
 
     passwords: Passwords | None = None
     fault: Fault = no_fault
+    #: None for any
+    recipients: AllowedRecipients | None = None
 
     async def check_login(self, run_blocking: RunBlocking, login: Login) -> None:
         """Refuse a wrong login; a hash takes too long for the event loop."""
@@ -47,9 +52,11 @@ class Gate:
             raise SmtpRefusal(replies.LOGIN_NEEDED)
         self._refuse_by_chance(SENDER)
 
-    def check_recipient(self) -> None:
-        """Refuse a recipient by chance."""
+    def check_recipient(self, recipient: str) -> None:
+        """Refuse a recipient that is not on the list, and others by chance."""
         self._refuse_by_chance(RECIPIENT)
+        if self.recipients is not None and not self.recipients.admits(recipient):
+            raise SmtpRefusal(_NO_MAILBOX)
 
     def _refuse_by_chance(self, stage: str) -> None:
         code = self.fault(stage)

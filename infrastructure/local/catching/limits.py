@@ -11,14 +11,24 @@ MOST_OCTETS = 50 * _MIB
 
 
 def catching_config(
-    host: str, port: int, access: LocalAccess, most_octets: int = MOST_OCTETS
+    host: str,
+    port: int,
+    access: LocalAccess,
+    most_octets: int = MOST_OCTETS,
+    *,
+    lists_tls: bool = False,
 ) -> RelayConfig:
-    """Return the settings of a relay that takes mail from anyone whom ``access`` admits."""
+    """Return the settings of a relay that takes mail from anyone whom ``access`` admits.
+
+    STARTTLS is listed on request only: Nodemailer, Symfony Mailer, PHPMailer and Ruby's Net::SMTP
+    use it by default wherever it is listed, and then refuse a certificate that they do not trust.
+    """
     return RelayConfig(
         hostname="localhost",
         host=host,
         ports=(port,),
         require_tls=False,
+        lists_tls=lists_tls,
         lenient=True,
         admits_peer=access.admits_peer,
         max_message=most_octets,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from infrastructure.local.catching.batch import StoringBatch
 from infrastructure.local.catching.gate import Gate
+from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.full_disk import FULL, is_full
-from infrastructure.local.mailbox.inboxes import divided
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import DEFAULT, TagChoices
 from infrastructure.local.mailbox.trace import Trace
 from relay.backend import SubmittedEnvelope
 from relay.errors import SmtpRefusal
@@ -22,14 +22,6 @@ from relay.services import RunBlocking
 # RFC 3463 3.4
 _FULL = Reply(452, "4.3.1", f"Not stored: {FULL}")
 
-#: Returns the tags that a message is given when it arrives
-TagsOf = Callable[[Trace, bytes], Sequence[str]]
-
-
-def no_tags(trace: Trace, message: bytes) -> tuple[str, ...]:
-    """Give a message no tags."""
-    return ()
-
 
 class Catching:
     """Takes mail from anyone to anyone; whom it is for are the inboxes of the mailbox."""
@@ -39,12 +31,12 @@ class Catching:
         mailbox: SinkMailbox,
         inbox_by: str = "",
         gate: Gate | None = None,
-        tags_of: TagsOf = no_tags,
+        tags: TagChoices = DEFAULT,
     ) -> None:
         self._mailbox = mailbox
         self._inbox_by = inbox_by
         self._gate = gate or Gate()
-        self._tags_of = tags_of
+        self._tags = tags
         self._batch = StoringBatch(mailbox)
 
     @property
@@ -73,8 +65,8 @@ class Catching:
     async def check_recipient(
         self, run_blocking: RunBlocking, identity: str | None, recipient: str
     ) -> None:
-        """Take every recipient."""
-        self._gate.check_recipient()
+        """Take every recipient that may be there."""
+        self._gate.check_recipient(recipient)
 
     def begun(self, envelope: SubmittedEnvelope) -> SubmittedEnvelope:
         """Add nothing."""
@@ -105,15 +97,8 @@ class Catching:
 
     def _copies(self, login: str, envelope: SubmittedEnvelope) -> list[tuple[Trace, bytes]]:
         """Return the message for each of its inboxes."""
-        message = envelope.data[:]
-        inboxes = divided(self._inbox_by, login, envelope.recipients)
-        copies = []
-        for inbox, recipients in inboxes.items():
-            trace = Trace(envelope.mail_from, tuple(recipients), inbox=inbox, login=login)
-            if tags := self._tags_of(trace, message):
-                trace = replace(trace, tags=tuple(tags))
-            copies.append((trace, message))
-        return copies
+        trace = Trace(envelope.mail_from, tuple(envelope.recipients), login=login)
+        return copies_of(trace, envelope.data[:], self._inbox_by, self._tags)
 
 
 @contextmanager

@@ -51,12 +51,13 @@ from infrastructure.local.gateway.webhook_store import WebhookStore
 from infrastructure.local.gateway.webhooks_endpoint import WebhooksEndpoint
 from infrastructure.local.live_events import EventReceiver
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.tags import TagChoices
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.sink.failure_rules import FILE, FailureRules
 from infrastructure.local.sink.local_names import asking
 from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.recipient import Recipient
+from infrastructure.local.supervisor.listeners import listening_sockets
 from infrastructure.local.supervisor.ports import InternalPorts
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess, is_this_machine
 
@@ -93,7 +94,7 @@ def main() -> None:
         activity=activity,
         by_port={mailpit_port: mailpit} if mailpit_port else {},
         companions=[
-            # Its rules for tags hold without its port, too
+            # Its rules for tags and its webhook work without its port, too
             mailpit,
             *mailbox_companions(os.environ, detailer, activity, access),
         ],
@@ -116,8 +117,8 @@ def further_ports(
     if tls_port:
         yield FurtherPort(_host(environ), tls_port, certificates.server_context(data_dir))
     if mailpit_port := int(environ.get("MAILPIT_PORT") or "0"):
-        # It was free when the service was started, or it was asked for
-        yield FurtherPort(_host(environ), mailpit_port, optional=True, websockets=True)
+        sockets = listening_sockets(environ, "MAILPIT_PORT")
+        yield FurtherPort(_host(environ), mailpit_port, sockets=sockets, websockets=True)
     url = urlsplit(public_url)
     host, is_secure = url.netloc.encode(), url.scheme == "https"
     port = url.port or (443 if is_secure else 80)

@@ -57,7 +57,7 @@ class FurtherPort(NamedTuple):
     """A further port of a server. It speaks HTTPS where it has the context of a certificate.
 
     One that is ``optional`` is left out where it cannot be bound. Without ``websockets`` a request
-    for one is answered as any other.
+    for one is answered as any other. With ``sockets``, which listen already, nothing is bound.
     """
 
     host: str
@@ -65,6 +65,7 @@ class FurtherPort(NamedTuple):
     context: SSLContext | None = None
     optional: bool = False
     websockets: bool = False
+    sockets: Sequence[socket] = ()
 
 
 class Companion(Protocol):
@@ -287,15 +288,15 @@ class _Server(uvicorn.Server):
             connection.takes_websockets = port.websockets
             return connection
 
-        self.servers.append(
-            await asyncio.get_running_loop().create_server(
-                protocol,
-                port.host,
-                port.port,
-                ssl=port.context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if port.context else None,
-            )
-        )
+        loop = asyncio.get_running_loop()
+        options: dict[str, Any] = {"ssl": port.context}
+        if port.context:
+            options["ssl_handshake_timeout"] = HANDSHAKE_SECONDS
+        for each in port.sockets:
+            self.servers.append(await loop.create_server(protocol, sock=each, **options))
+        if not port.sockets:
+            server = await loop.create_server(protocol, port.host, port.port, **options)
+            self.servers.append(server)
 
 
 def server(

@@ -15,16 +15,15 @@ from infrastructure.local.gateway.local_api import (
     LocalReply,
     LocalRequest,
     LocalRoute,
-    NoSuchThing,
     results,
 )
+from infrastructure.local.gateway.message_lookup import MESSAGE, PART, message_of, part_of
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.messages.parts import HTML, StoredMessage
+from infrastructure.local.messages.parts import HTML
 
 if TYPE_CHECKING:
     from infrastructure.local.releasing.choices import ReleaseChoices
 
-_MESSAGE = "/local/mailbox/{id}"
 RELEASING = "/local/releasing"
 MOST_RECIPIENTS = 100
 
@@ -45,19 +44,19 @@ class ChecksEndpoint:
     def routes(self) -> list[LocalRoute]:
         """Return the routes."""
         return [
-            LocalRoute("GET", f"{_MESSAGE}/html-check", self.check_html, waits=True),
-            LocalRoute("GET", f"{_MESSAGE}/link-check", self.check_links, waits=True),
-            LocalRoute("GET", f"{_MESSAGE}/spam-check", self.check_spam, waits=True),
-            LocalRoute("GET", f"{_MESSAGE}/parts/{{part}}/thumbnail", self.show_thumbnail),
-            LocalRoute("POST", f"{_MESSAGE}/release", self.release, waits=True),
+            LocalRoute("GET", f"{MESSAGE}/html-check", self.check_html, waits=True),
+            LocalRoute("GET", f"{MESSAGE}/link-check", self.check_links, waits=True),
+            LocalRoute("GET", f"{MESSAGE}/spam-check", self.check_spam, waits=True),
+            LocalRoute("GET", f"{PART}/thumbnail", self.show_thumbnail),
+            LocalRoute("POST", f"{MESSAGE}/release", self.release, waits=True),
             LocalRoute("GET", RELEASING, self.show_releasing),
         ]
 
     def check_html(self, request: LocalRequest) -> LocalReply:
         """Check which mail clients support what a message's HTML and CSS use."""
-        from infrastructure.local.messages.html_check_view import html_check_view
+        from infrastructure.local.gateway.html_check_view import html_check_view
 
-        html = self._message(request).body(HTML)
+        html = message_of(self._mailbox, request).body(HTML)
         if not html:
             raise LocalError(409, "the message has no HTML")
         return results(html_check_view(html))
@@ -68,7 +67,7 @@ class ChecksEndpoint:
 
         checker = LinkChecker(private=self._choices.checks_private_links)
         follow = request.query.get("follow") == "true"
-        links = checker.check(self._message(request), follow=follow)
+        links = checker.check(message_of(self._mailbox, request), follow=follow)
         return results(
             {
                 "errors": sum(each.is_error for each in links),
@@ -80,7 +79,7 @@ class ChecksEndpoint:
         """Have the program of `SPAM_CHECK` judge whether a message is spam."""
         from infrastructure.local.messages.spam_check import spam_check
 
-        message = self._message(request)
+        message = message_of(self._mailbox, request)
         if not self._spam_check:
             raise LocalError(409, "no spam checker is set: SPAM_CHECK may name spamd or rspamd")
         return results(asdict(spam_check(message)))
@@ -89,10 +88,8 @@ class ChecksEndpoint:
         """Return a part that is an image as a JPEG of 180 by 120; others are a blank one."""
         from infrastructure.local.messages.thumbnails import thumbnail
 
-        message, number = self._message(request), request.parameters["part"]
-        part = message.part(int(number)) if number.isascii() and number.isdigit() else None
-        if part is None:
-            raise NoSuchThing
+        message = message_of(self._mailbox, request)
+        part = part_of(message, request)
         return LocalReply(thumbnail(part.content_type, message.data(part)), "image/jpeg")
 
     def release(self, request: LocalRequest) -> LocalReply:
@@ -104,7 +101,7 @@ class ChecksEndpoint:
             Releaser,
         )
 
-        message = self._message(request)
+        message = message_of(self._mailbox, request)
         try:
             release = Releaser(self._choices).release(message.content, _recipients(request))
         except BadRecipient as error:
@@ -133,12 +130,6 @@ class ChecksEndpoint:
         from infrastructure.local.releasing.choices import ReleaseChoices
 
         return ReleaseChoices.read(self._environ)
-
-    def _message(self, request: LocalRequest) -> StoredMessage:
-        source = self._mailbox.read(request.parameters["id"])
-        if source is None:
-            raise NoSuchThing
-        return StoredMessage(source)
 
 
 def _recipients(request: LocalRequest) -> list[str]:

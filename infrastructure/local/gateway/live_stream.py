@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from infrastructure.local.gateway.live_feed import LiveFeed
 from infrastructure.local.gateway.local_api import LocalRoute
-from infrastructure.local.gateway.replies import error_body, reply, reply_json
+from infrastructure.local.gateway.replies import SAFE_HEADERS, error_body, reply, reply_json
 from infrastructure.local.gateway.request_body import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,6 @@ HEARTBEAT_SECONDS = 15.0
 POLL_SECONDS = 0.1
 LINGER_SECONDS = 30.0
 _AT_ONCE = 100
-_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 class PolledSource(Protocol):
@@ -97,7 +96,7 @@ class LiveStream:
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the client or the server ends it."""
         if scope["method"] == "HEAD":
-            await reply(send, 200, b"", "text/event-stream", _HEADERS)
+            await reply(send, 200, b"", "text/event-stream", SAFE_HEADERS)
         elif self._listeners >= MOST_LISTENERS:
             await reply_json(send, 503, error_body(f"there are {MOST_LISTENERS} listeners already"))
         else:
@@ -113,7 +112,7 @@ class LiveStream:
         position = self._feed.position_of(last_id)
         misses_some = bool(last_id) and position is None
         position = self._feed.end if position is None else position
-        names = {**_HEADERS, "content-type": "text/event-stream"}
+        names = {**SAFE_HEADERS, "content-type": "text/event-stream"}
         encoded = [(name.encode(), value.encode()) for name, value in names.items()]
         await send({"type": "http.response.start", "status": 200, "headers": encoded})
         await _send(send, "retry: 1000\n\n")

@@ -16,6 +16,7 @@ from infrastructure.local.gateway.application import AsgiCallable, Companion
 from infrastructure.local.gateway.mailbox_upkeep import MailboxUpkeep
 from infrastructure.local.gateway.mailpit_endpoint import MailpitEndpoint
 from infrastructure.local.mail_readers.companion import MailReaders
+from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.this_machine import LocalAccess
 
@@ -32,6 +33,8 @@ def mailpit_endpoint(
 ) -> MailpitEndpoint:
     """Return the port of Mailpit's API; ``service`` answers what is not Mailpit's."""
 
+    figures = RunFigures.begin(detailer.mailbox, environ)
+
     def build() -> MailpitService:
         from infrastructure.local.mailpit.assembly import mailpit_service
 
@@ -42,11 +45,13 @@ def mailpit_endpoint(
             detailer,
             service,
             access=access,
+            figures=figures,
             has_console=current.console,
             spam_check=current.spam_check,
         )
 
-    return MailpitEndpoint(build, at_start=bool(environ.get("MAILBOX_TAGS")))
+    at_start = any(map(environ.get, ("MAILBOX_TAGS", "MAILPIT_WEBHOOK")))
+    return MailpitEndpoint(build, at_start=at_start)
 
 
 def mailbox_companions(

@@ -22,14 +22,22 @@ from infrastructure.local.gateway.local_api import (
     results,
     whole_number,
 )
+from infrastructure.local.gateway.message_lookup import (
+    MESSAGE,
+    PART,
+    PREFIX,
+    message_of,
+    part_of,
+    row_of,
+    source_of,
+)
 from infrastructure.local.mailbox.mailbox import SinkMailbox, entry_of
 from infrastructure.local.mailbox.mailbox_query import conditions_of, simple_conditions
 from infrastructure.local.mailbox.query_terms import BadQuery, of_inbox, of_subaccount
 from infrastructure.local.mailbox.rows import Condition, Details, Row, tags_of
 from infrastructure.local.messages.details import Detailer
-from infrastructure.local.messages.parts import AMP, HTML, TEXT, StoredMessage
+from infrastructure.local.messages.parts import AMP, HTML, TEXT
 
-PREFIX = "/local/mailbox"
 INBOXES = "/local/inboxes"
 DEFAULT_LIMIT = 100
 MOST_LISTED = 10_000
@@ -52,18 +60,17 @@ class MailboxEndpoint:
 
     def routes(self) -> list[LocalRoute]:
         """Return the routes."""
-        message = f"{PREFIX}/{{id}}"
         return [
             LocalRoute("GET", PREFIX, self.list_messages),
             LocalRoute("PUT", PREFIX, self.flag_all),
             LocalRoute("DELETE", PREFIX, self.delete_all),
-            LocalRoute("GET", message, self.show_source),
-            LocalRoute("PUT", message, self.flag),
-            LocalRoute("DELETE", message, self.delete),
-            LocalRoute("GET", f"{message}/content", self.show_content),
-            LocalRoute("GET", f"{message}/html", self.show_html),
-            LocalRoute("GET", f"{message}/amp", self.show_amp),
-            LocalRoute("GET", f"{message}/parts/{{part}}", self.show_part),
+            LocalRoute("GET", MESSAGE, self.show_source),
+            LocalRoute("PUT", MESSAGE, self.flag),
+            LocalRoute("DELETE", MESSAGE, self.delete),
+            LocalRoute("GET", f"{MESSAGE}/content", self.show_content),
+            LocalRoute("GET", f"{MESSAGE}/html", self.show_html),
+            LocalRoute("GET", f"{MESSAGE}/amp", self.show_amp),
+            LocalRoute("GET", PART, self.show_part),
             LocalRoute("GET", INBOXES, self.list_inboxes),
         ]
 
@@ -105,15 +112,12 @@ class MailboxEndpoint:
 
     def show_source(self, request: LocalRequest) -> LocalReply:
         """Return one message as it was stored."""
-        message_id = request.parameters["id"]
-        source = self._mailbox.read(message_id)
-        if source is None:
-            raise NoSuchThing
-        return hostile_content.download(source, f"{message_id}.eml", "message/rfc822")
+        source, name = source_of(self._mailbox, request), f"{request.parameters['id']}.eml"
+        return hostile_content.download(source, name, "message/rfc822")
 
     def flag(self, request: LocalRequest) -> LocalReply:
         """Flag a message as read, or as unread."""
-        row, unread = self._row(request), _unread(request)
+        row, unread = row_of(self._mailbox, request), _unread(request)
         self._mailbox.set_unread([row.id], unread)
         return results({"id": row.id, "unread": unread})
 
@@ -125,7 +129,7 @@ class MailboxEndpoint:
 
     def show_content(self, request: LocalRequest) -> LocalReply:
         """Show a message with its parts."""
-        row, message = self._row(request), self.message(request)
+        row, message = row_of(self._mailbox, request), message_of(self._mailbox, request)
         parts = [
             {
                 "part": part.number,
@@ -162,18 +166,8 @@ class MailboxEndpoint:
 
     def show_part(self, request: LocalRequest) -> LocalReply:
         """Return the decoded bytes of a part."""
-        message, number = self.message(request), request.parameters["part"]
-        part = message.part(int(number)) if number.isascii() and number.isdigit() else None
-        if part is None:
-            raise NoSuchThing
-        return hostile_content.part(message, part)
-
-    def message(self, request: LocalRequest) -> StoredMessage:
-        """Return the message of the path; raises NoSuchThing."""
-        source = self._mailbox.read(request.parameters["id"])
-        if source is None:
-            raise NoSuchThing
-        return StoredMessage(source)
+        message = message_of(self._mailbox, request)
+        return hostile_content.part(message, part_of(message, request))
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of messages and of unread ones."""
@@ -190,14 +184,8 @@ class MailboxEndpoint:
         self._detailer.complete_for(conditions, None, math.inf)
         return self._mailbox.index.ids(conditions)
 
-    def _row(self, request: LocalRequest) -> Row:
-        row = self._mailbox.index.row(request.parameters["id"])
-        if row is None:
-            raise NoSuchThing
-        return row
-
     def _page(self, request: LocalRequest, role: str) -> LocalReply:
-        message = self.message(request)
+        message = message_of(self._mailbox, request)
         html = message.body(role)
         if html is None:
             raise NoSuchThing

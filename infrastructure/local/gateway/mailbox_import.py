@@ -20,14 +20,14 @@ from infrastructure.local.gateway.local_api import (
     LocalRoute,
     results,
 )
+from infrastructure.local.gateway.message_lookup import PREFIX
+from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.header_fields import field, header_block
-from infrastructure.local.mailbox.inboxes import divided
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailbox.trace import Trace, split
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
+from infrastructure.local.mailbox.tags import TagChoices
+from infrastructure.local.mailbox.trace import LINE_BREAK, Trace, split
 from relay.line_ends import LineEnds
 
-PATH = "/local/mailbox"
 _RECIPIENT_FIELDS = ("To", "Cc", "Bcc")
 _FIRST_FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:")
 
@@ -42,7 +42,7 @@ class MailboxImport:
 
     def routes(self) -> list[LocalRoute]:
         """Return the route."""
-        return [LocalRoute("POST", PATH, self.add, MOST_OCTETS)]
+        return [LocalRoute("POST", PREFIX, self.add, MOST_OCTETS)]
 
     def add(self, request: LocalRequest) -> LocalReply:
         """Add a message (RFC 5322) that was kept elsewhere, once for each of its inboxes."""
@@ -52,24 +52,9 @@ class MailboxImport:
             raise LocalError(400, text)
         trace, message = _read(source)
         trace = _as_requested(trace, request.query)
-        copies = [(self._tagged(each, message), message) for each in self._divided(trace, request)]
+        has_inbox = trace.inbox or "inbox" in request.query
+        copies = copies_of(trace, message, "" if has_inbox else self._inbox_by, self._tags)
         return results({"ids": self._mailbox.store_all(copies)}, status=201)
-
-    def _divided(self, trace: Trace, request: LocalRequest) -> list[Trace]:
-        """Return the trace for each inbox."""
-        if "inbox" in request.query:
-            return [replace(trace, inbox=request.query["inbox"])]
-        if trace.inbox:
-            return [trace]
-        inboxes = divided(self._inbox_by, trace.login, trace.recipients)
-        return [
-            replace(trace, inbox=inbox, recipients=tuple(recipients))
-            for inbox, recipients in inboxes.items()
-        ] or [trace]
-
-    def _tagged(self, trace: Trace, message: bytes) -> Trace:
-        tags = [*trace.tags, *tags_at_arrival(trace, message, self._tags)]
-        return replace(trace, tags=tuple(dict.fromkeys(tags)))
 
 
 def _with_crlf(body: bytes) -> bytes:
@@ -94,10 +79,12 @@ def _read(source: bytes) -> tuple[Trace, bytes]:
 
 
 def _as_requested(trace: Trace, query: Mapping[str, str]) -> Trace:
-    """Return the trace with what the request says of sender and recipients."""
+    """Return the trace with what the request says of sender, recipients and inbox."""
     for name in ("inbox", "from", "to"):
-        if re.search(r"[\r\n\0]", query.get(name, "")):
+        if LINE_BREAK.search(query.get(name, "")):
             raise LocalError(400, f"{name} holds a line break or a NUL")
+    if "inbox" in query:
+        trace = replace(trace, inbox=query["inbox"])
     if "from" in query:
         trace = replace(trace, sender=query["from"].strip())
     if "to" in query:
@@ -116,4 +103,4 @@ def _values(trace: Trace) -> tuple[object, ...]:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and re.search(r"[\r\n\0]", value) is None
+    return isinstance(value, str) and LINE_BREAK.search(value) is None

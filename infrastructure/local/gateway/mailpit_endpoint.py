@@ -1,7 +1,7 @@
 """Serve the port of Mailpit's API from its first request on.
 
-Until then nothing of it is imported, so that no start waits for it. Only rules for tags begin with
-the gateway.
+Until then nothing of it is imported, so that no start waits for it. Only rules for tags and the
+webhook begin with the gateway.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class MailpitEndpoint:
     async def start(self) -> None:
         """Begin."""
         if self._at_start:
-            await self._built().news.start()
+            await self._built().start()
 
     async def stop(self) -> None:
         """End."""
         if self._service:
-            await self._service.news.stop()
+            await self._service.stop()
 
     def _built(self) -> MailpitService:
         if self._service is None:

@@ -14,9 +14,9 @@ from infrastructure.local.gateway.local_api import (
     LocalReply,
     LocalRequest,
     LocalRoute,
-    NoSuchThing,
     results,
 )
+from infrastructure.local.gateway.message_lookup import MESSAGE, message_of
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.messages.checks import checks_of
 from infrastructure.local.messages.features import features_of
@@ -25,7 +25,6 @@ from infrastructure.local.messages.parts import HTML, StoredMessage
 from infrastructure.local.sink.recipient import NoTarget, Recipient, Step
 from infrastructure.local.sink.reports import Accepted
 
-_MESSAGE = "/local/mailbox/{id}"
 WAYS = ("one-click", "page")
 ACTIONS = ("open", "click", "unsubscribe", "complain", "bounce", "reply", "answer")
 MOST_TEXT = 50_000
@@ -41,28 +40,28 @@ class MessageEndpoint:
     def routes(self) -> list[LocalRoute]:
         """Return the routes."""
         return [
-            LocalRoute("GET", f"{_MESSAGE}/links", self.list_links),
-            LocalRoute("GET", f"{_MESSAGE}/checks", self.check, waits=True),
-            LocalRoute("GET", f"{_MESSAGE}/features", self.list_features),
-            LocalRoute("POST", f"{_MESSAGE}/actions", self.act, waits=True),
+            LocalRoute("GET", f"{MESSAGE}/links", self.list_links),
+            LocalRoute("GET", f"{MESSAGE}/checks", self.check, waits=True),
+            LocalRoute("GET", f"{MESSAGE}/features", self.list_features),
+            LocalRoute("POST", f"{MESSAGE}/actions", self.act, waits=True),
         ]
 
     def list_links(self, request: LocalRequest) -> LocalReply:
         """List the links of a message, each tracked one with what it leads to."""
-        return results([asdict(link) for link in links_of(self._message(request))])
+        return results([asdict(link) for link in links_of(message_of(self._mailbox, request))])
 
     def check(self, request: LocalRequest) -> LocalReply:
         """Check a message as a mailbox provider would."""
-        return results([check._asdict() for check in checks_of(self._message(request))])
+        return results([check._asdict() for check in checks_of(message_of(self._mailbox, request))])
 
     def list_features(self, request: LocalRequest) -> LocalReply:
         """List the features of HTML and CSS that a message uses, as caniemail.com names them."""
-        html = self._message(request).body(HTML)
+        html = message_of(self._mailbox, request).body(HTML)
         return results([feature._asdict() for feature in features_of(html)])
 
     def act(self, request: LocalRequest) -> LocalReply:
         """Act as the recipient of a message."""
-        message, body = self._message(request), request.json()
+        message, body = message_of(self._mailbox, request), request.json()
         action = self._action(body, message)
         accepted = Accepted(message.sender, message.recipient, message.content, datetime.now(UTC))
         try:
@@ -97,12 +96,6 @@ class MessageEndpoint:
             return lambda accepted: recipient.unsubscribe_by_page(accepted, url)
         action: Callable[[Accepted], list[Step]] = getattr(recipient, name)
         return action
-
-    def _message(self, request: LocalRequest) -> StoredMessage:
-        source = self._mailbox.read(request.parameters["id"])
-        if source is None:
-            raise NoSuchThing
-        return StoredMessage(source)
 
 
 def _text_of(body: dict[str, Any]) -> str:

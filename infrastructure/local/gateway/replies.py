@@ -8,6 +8,9 @@ from typing import Any
 
 from infrastructure.local.gateway.request_body import Send
 
+#: What is shown is never kept or guessed at by others
+SAFE_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
 
 def error_body(message: str) -> dict[str, Any]:
     """Return the body of an error, in the form of the API's."""

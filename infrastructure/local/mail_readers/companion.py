@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, TypeVar
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mail_readers.connection import ClientGone, Connection
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.supervisor.listeners import listening_sockets
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _THREADS = 4
 
 
 class MailReaders:
-    """The servers of POP3 and IMAP; a port of 0 is not served.
+    """The servers of POP3 and IMAP at sockets that listen; without any, one is not served.
 
     ``access`` says who besides programs on this machine may read mail.
     """
@@ -43,16 +45,14 @@ class MailReaders:
         mailbox: SinkMailbox,
         data_dir: Path,
         *,
-        host: str = "127.0.0.1",
-        pop3_port: int = 0,
-        imap_port: int = 0,
+        pop3: Sequence[socket] = (),
+        imap: Sequence[socket] = (),
         choices: ReaderChoices | None = None,
         access: LocalAccess = NOBODY_ELSE,
     ) -> None:
         self._mailbox = mailbox
         self._data_dir = data_dir
-        self._host = host
-        self._ports = (pop3_port, imap_port)
+        self._sockets = (pop3, imap)
         self._choices = choices or ReaderChoices()
         self._access = access
         self._servers: list[asyncio.Server] = []
@@ -68,21 +68,20 @@ class MailReaders:
         return cls(
             mailbox,
             Path(environ["DATA_DIR"]),
-            host=environ.get("API_HOST") or "127.0.0.1",
-            pop3_port=int(environ.get("POP3_PORT") or 0),
-            imap_port=int(environ.get("IMAP_PORT") or 0),
+            pop3=listening_sockets(environ, "POP3_PORT"),
+            imap=listening_sockets(environ, "IMAP_PORT"),
             choices=ReaderChoices.read(environ),
             access=access,
         )
 
     async def start(self) -> None:
-        """Listen."""
+        """Serve those who connect."""
         loop = asyncio.get_running_loop()
         pop3 = partial(Connection, self._serve_pop3, idle_seconds=_POP3_IDLE_SECONDS)
         imap = partial(Connection, self._serve_imap, idle_seconds=_IMAP_IDLE_SECONDS)
-        for port, protocol in zip(self._ports, (pop3, imap), strict=True):
-            if port:
-                self._servers.append(await loop.create_server(protocol, self._host, port))
+        for sockets, protocol in zip(self._sockets, (pop3, imap), strict=True):
+            for each in sockets:
+                self._servers.append(await loop.create_server(protocol, sock=each))
 
     async def stop(self) -> None:
         """Stop listening, and cut the connections off."""

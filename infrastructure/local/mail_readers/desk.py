@@ -50,15 +50,10 @@ class ReadingDesk:
         pool: ThreadPoolExecutor,
     ) -> ReadingDesk:
         """Open the mailbox of a data directory for mail readers."""
-        passwords = None
-        if choices.passwords_path:
-            from infrastructure.local.passwords import Passwords
-
-            passwords = Passwords.read(choices.passwords_path)
         return cls(
             mailbox,
             MailboxNumbers(data_dir / "mail"),
-            Logins(mailbox, choices, passwords),
+            Logins(mailbox, choices),
             FlagMarks(),
             data_dir,
             pool,

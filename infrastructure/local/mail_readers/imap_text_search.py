@@ -15,7 +15,7 @@ from typing import NamedTuple
 from infrastructure.local.mail_readers.desk import ReadingDesk
 from infrastructure.local.mailbox.rows import UNUSUAL_BITS, UNUSUAL_TEXT, Condition
 from infrastructure.local.mailbox.search_texts import address_lines, search_head, without_marks
-from infrastructure.local.messages.details import details_of, readable_text, search_body
+from infrastructure.local.messages.message_details import details_of, readable_text, search_body
 from infrastructure.local.messages.parts import StoredMessage
 
 _COLUMNS = {"FROM": ("froms", "From"), "TO": ("tos", "To"), "CC": ("ccs", "Cc")}
@@ -113,7 +113,7 @@ def search_texts_of(desk: ReadingDesk, message_id: str) -> SearchTexts | None:
     if row is None or source is None:
         return None
     message = StoredMessage(source)
-    details = details_of(message_id, message, None, {})
+    details = details_of(message_id, message)
     head = search_head((row.subjects, row.senders, row.recipients), address_lines(details))
     body = search_body(message, readable_text(message))
     return SearchTexts(head, f"<{details.header_id.casefold()}>", body)

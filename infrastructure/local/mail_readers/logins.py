@@ -9,15 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.query_terms import of_inbox
 from infrastructure.local.mailbox.rows import Condition
-
-if TYPE_CHECKING:
-    from infrastructure.local.passwords import Passwords
 
 #: The login that reads everything, where every other one has an inbox of its own
 ALL = "all"
@@ -44,14 +41,14 @@ class Logins:
 
     mailbox: SinkMailbox
     choices: ReaderChoices
-    passwords: Passwords | None
 
     def inbox(self, login: Credentials) -> str | None:
         """Return the inbox that a login reads, None for all; raises LoginFailed.
 
         It may take as long as a hash of passwords takes.
         """
-        if self.passwords and not self.passwords.is_right(*login):
+        passwords = self.choices.passwords
+        if passwords and not passwords.is_right(*login):
             raise LoginFailed
         if any(each.name == login.name for each in self.mailbox.index.inboxes() if each.name):
             return login.name

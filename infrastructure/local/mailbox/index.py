@@ -12,7 +12,7 @@ from pathlib import Path
 
 from infrastructure.local.mailbox.index_file import open_index, transaction
 from infrastructure.local.mailbox.query_terms import SUBACCOUNT_INBOX
-from infrastructure.local.mailbox.rows import Condition, Details, Inbox, Row
+from infrastructure.local.mailbox.rows import Arrivals, Condition, Details, Inbox, Row
 from infrastructure.local.mailbox.schema import (
     COLUMNS,
     DETAIL_COLUMNS,
@@ -99,6 +99,23 @@ class MailboxIndex:
         """The greatest uid, 0 if there is no message."""
         with self._lock:
             return self._database.execute("SELECT max(uid) FROM messages").fetchone()[0] or 0
+
+    def arrivals(self) -> Arrivals:
+        """What has come since the index was made, also what was deleted since."""
+        query = (
+            "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'messages'),"
+            " sum(messages) FROM inboxes WHERE NOT is_subaccount"
+        )
+        with self._lock:
+            last_uid, messages = self._database.execute(query).fetchone()
+        return Arrivals(last_uid or 0, (last_uid or 0) - (messages or 0))
+
+    def uid_before(self, message_id: str) -> int:
+        """The greatest uid that was given before any message had this id or a later one."""
+        query = "SELECT min(uid) FROM messages WHERE id >= ?"
+        with self._lock:
+            uid: int | None = self._database.execute(query, (message_id,)).fetchone()[0]
+            return self.arrivals().last_uid if uid is None else uid - 1
 
     def validity(self) -> int:
         """A number that changes when uids begin anew: the second in which the index was made."""

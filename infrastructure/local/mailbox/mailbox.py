@@ -187,6 +187,10 @@ class SinkMailbox:
             number += self._delete_some(ids)
         return number
 
+    def uid_before(self, seconds: float) -> int:
+        """The greatest uid of what came before a time, in seconds since 1970."""
+        return self._index.uid_before(_id_at(int(seconds * 1_000_000)))
+
     def close(self) -> None:
         """Close the index; the mailbox cannot be used afterwards."""
         self._index.close()
@@ -216,8 +220,7 @@ class SinkMailbox:
     def _next_id(self) -> str:
         with self._lock:
             self._newest = max(self._newest + 1, time.time_ns() // 1000)
-            seconds, micros = divmod(self._newest, 1_000_000)
-        return f"{seconds:010d}.M{micros:06d}P{os.getpid()}.postfinch"
+            return f"{_id_at(self._newest)}P{os.getpid()}.postfinch"
 
     def _write(self, trace: Trace, message: bytes) -> Row:
         """Write the file of a message; return its row."""
@@ -276,6 +279,11 @@ class SinkMailbox:
         return _row(message_id, trace, message[begin:], sizes, unread)
 
 
+def _id_at(micros: int) -> str:
+    """Return how the ids of messages begin that come at this time."""
+    return f"{micros // 1_000_000:010d}.M{micros % 1_000_000:06d}"
+
+
 def _batches(message_ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:
     iterator = iter(message_ids)
     while batch := list(islice(iterator, size)):
@@ -332,14 +340,15 @@ def entry_of(row: Row) -> Entry:
         "from": row.author,
         "to": row.recipient,
         "subject": row.subject,
-        "received_at": _received_at(row.id),
+        "received_at": received_at(row.id),
         "size": row.size,
         "unread": bool(row.unread),
         "inbox": row.inbox,
     }
 
 
-def _received_at(message_id: str) -> str:
+def received_at(message_id: str) -> str:
+    """Return when a message arrived, by its id, in milliseconds."""
     match = _ID.fullmatch(message_id)
     assert match is not None, "only ids made here are indexed"
     seconds = datetime.fromtimestamp(int(match[1]), UTC)

@@ -80,6 +80,13 @@ class Inbox(NamedTuple):
     unread: int
 
 
+class Arrivals(NamedTuple):
+    """All messages since the index was made: the greatest uid, and how many were deleted."""
+
+    last_uid: int
+    deleted: int
+
+
 class Condition(NamedTuple):
     """A condition of a search.
 

@@ -14,7 +14,8 @@ _FIELD = b"X-Postfinch-Trace: "
 _LINES = re.compile(
     rb"Return-Path: <(.*)>\r\nDelivered-To: (.*)\r\n(?:%s(\{.*\})\r\n)?" % re.escape(_FIELD)
 )
-_LINE_BREAK = re.compile(r"[\r\n\0]")
+#: What no address and no name may have: it would end its line
+LINE_BREAK = re.compile(r"[\r\n\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Trace:
         Raises ValueError when an address could break out of its field.
         """
         first = self.recipients[0] if self.recipients else ""
-        if _LINE_BREAK.search(self.sender) or _LINE_BREAK.search(first):
+        if LINE_BREAK.search(self.sender) or LINE_BREAK.search(first):
             raise ValueError("an envelope address holds a line break or a NUL")
         lines = f"Return-Path: <{self.sender}>\r\nDelivered-To: {first}\r\n".encode()
         more: dict[str, Any] = {

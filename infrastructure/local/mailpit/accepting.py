@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import smtplib
 import threading
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from infrastructure.local.catching.choices import SEND, CatchChoices
-from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.arrival import copies_of
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.sending import BadMessage, BuiltMessage, build
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival
 from infrastructure.local.messages.parts import StoredMessage
+from relay.backend import SubmittedEnvelope
+from relay.errors import SmtpRefusal
 
-_SMTP_SECONDS = 30.0
+#: Sends a message for a login name through the service; returns the id of the transmission
+Send = Callable[[str, BuiltMessage], str]
+
 # How long the service may take to bring a message that goes through it into the mailbox
 _ARRIVAL_SECONDS = 3.0
 _MOST_ARRIVALS = 500
@@ -26,41 +30,36 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Takes messages in; with ``CATCH=send`` by SMTP, through the port on loopback."""
+    """Takes messages in; with ``CATCH=send`` they go through the service (``send``)."""
 
     mailbox: SinkMailbox
     choices: CatchChoices
     tags: TagChoices
-    #: 0 if there is no port
-    catch_port: int = 0
+    send: Send
 
     def __call__(self, document: dict[str, Any], login: str) -> str:
         """Take a message in, and return its id in the mailbox; raises BadMessage."""
         with _turn:
             message = build(document)
-        if self.choices.way == SEND and self.catch_port:
-            return self._send(message)
+        if self.choices.way == SEND:
+            return self._send(message, login)
         return self._store(message, login)
 
     def _store(self, message: BuiltMessage, login: str) -> str:
-        message_ids = []
-        inboxes = divided(self.choices.inbox_by, login, message.recipients)
-        for inbox, recipients in inboxes.items():
-            trace = Trace(message.sender, tuple(recipients), inbox=inbox, login=login)
-            tags = tuple(tags_at_arrival(trace, message.content, self.tags))
-            message_ids.append(self.mailbox.store(replace(trace, tags=tags), message.content))
-        return message_ids[0]
+        trace = Trace(message.sender, message.recipients, login=login)
+        copies = copies_of(trace, message.content, self.choices.inbox_by, self.tags)
+        return self.mailbox.store_all(copies)[0]
 
-    def _send(self, message: BuiltMessage) -> str:
-        """Send a message by SMTP; return its id in the mailbox, or that of the reply.
+    def _send(self, message: BuiltMessage, login: str) -> str:
+        """Send a message; return its id in the mailbox, or that of the transmission.
 
         The service brings it there a moment later.
         """
         newest = self.mailbox.index.newest()
         try:
-            reply = self._submit(message)
-        except (OSError, smtplib.SMTPException) as error:
-            raise BadMessage(f"the port of CATCH_PORT did not take the message: {error}") from None
+            transmission_id = self.send(login, message)
+        except SmtpRefusal as refusal:
+            raise BadMessage(f"the message cannot be sent: {refusal}") from None
         header_id = _header_id(message.content)
         until = time.monotonic() + _ARRIVAL_SECONDS
         while time.monotonic() < until:
@@ -69,22 +68,27 @@ class Acceptance:
                 if _header_id(self.mailbox.read(row.id) or b"") == header_id:
                     return row.id
             time.sleep(0.02)
-        return reply.split()[-1]
+        return transmission_id
 
-    def _submit(self, message: BuiltMessage) -> str:
-        """Send a message by SMTP; return the text of the last reply."""
-        with smtplib.SMTP("127.0.0.1", self.catch_port, timeout=_SMTP_SECONDS) as connection:
-            connection.ehlo()
-            options = [] if message.content.isascii() else ["BODY=8BITMIME", "SMTPUTF8"]
-            steps = [connection.mail(message.sender, options)]
-            steps += [connection.rcpt(each) for each in message.recipients]
-            refusals = [(code, text) for code, text in steps if code >= 400]
-            if refusals:
-                raise smtplib.SMTPResponseException(*refusals[0])
-            code, text = connection.data(message.content)
-            if code >= 400:
-                raise smtplib.SMTPResponseException(code, text)
-            return text.decode("ascii", "replace")
+
+def sending_with(api_key: str) -> Send:
+    """Return what sends messages as the catching port does, with the account's key."""
+
+    def send(login: str, message: BuiltMessage) -> str:
+        # Imported here: no other request of the port needs it
+        from infrastructure.local.catching.gate import Gate
+        from infrastructure.local.catching.sending import sending
+
+        envelope = SubmittedEnvelope(
+            mail_from=message.sender,
+            recipients=message.recipients,
+            data=message.content,
+            peer_ip="127.0.0.1",
+            smtp_utf8=not message.content.isascii(),
+        )
+        return sending(Gate(), api_key).send(login, envelope)
+
+    return send
 
 
 def _header_id(source: bytes) -> str:

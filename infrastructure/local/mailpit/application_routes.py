@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 from infrastructure.local.mailpit import VERSION
-from infrastructure.local.mailpit.changes import Changes
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.router import (
     API,
@@ -18,6 +17,7 @@ from infrastructure.local.mailpit.router import (
     MailpitRoute,
     json_reply,
 )
+from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.releasing.choices import ReleaseChoices
 
 _KIB = 1024
@@ -29,56 +29,62 @@ class ApplicationRoutes:
     def __init__(
         self,
         messages: Messages,
-        changes: Changes,
+        figures: RunFigures,
         folder: Path,
         *,
         release: ReleaseChoices,
         label: str = "",
         spam_check: str = "",
+        has_metrics: bool = False,
     ) -> None:
         self._messages = messages
-        self._changes = changes
+        self._figures = figures
         self._folder = folder
         self._release = release
         self._label = label
         self._spam_check = spam_check
-        self._begin = time.monotonic()
-        self._first = messages.mailbox.index.newest()
+        self._has_metrics = has_metrics
 
     def routes(self) -> list[MailpitRoute]:
         """Return the routes."""
         return [
             MailpitRoute("GET", f"{API}/info", self.show),
             MailpitRoute("GET", f"{API}/webui", self.show_choices),
+            *([MailpitRoute("GET", "/metrics", self.show_metrics)] if self._has_metrics else []),
             MailpitRoute("GET", "/livez", self.live),
             MailpitRoute("GET", "/readyz", self.ready),
         ]
 
     def show(self, request: MailpitRequest) -> MailpitReply:
         """Show the version, and figures of the mailbox and of the process."""
+        return json_reply(self._info())
+
+    def show_metrics(self, request: MailpitRequest) -> MailpitReply:
+        """Show the same figures to Prometheus."""
+        from infrastructure.local.figures import text_of
+        from infrastructure.local.mailpit.metrics import Metrics
+
+        return MailpitReply(*text_of(Metrics(self._info())))
+
+    def _info(self) -> dict[str, Any]:
         index = self._messages.mailbox.index
         messages, unread = index.counts()
-        return json_reply(
-            {
-                "Version": VERSION,
-                # Nobody is asked for it
-                "LatestVersion": "disabled",
-                "Database": str(self._folder),
-                "DatabaseSize": index.size() + _size_of_files(self._folder),
-                "Messages": messages,
-                "Unread": unread,
-                "Tags": index.tags(),
-                "RuntimeStats": {
-                    "Uptime": int(time.monotonic() - self._begin),
-                    "Memory": _memory(),
-                    "MessagesDeleted": self._changes.deleted,
-                    "SMTPAccepted": max(index.newest() - self._first, 0),
-                    "SMTPAcceptedSize": index.size(self._first),
-                    "SMTPRejected": 0,
-                    "SMTPIgnored": 0,
-                },
-            }
-        )
+        return {
+            "Version": VERSION,
+            # Nobody is asked for it
+            "LatestVersion": "disabled",
+            "Database": str(self._folder),
+            "DatabaseSize": index.size() + _size_of_files(self._folder),
+            "Messages": messages,
+            "Unread": unread,
+            "Tags": index.tags(),
+            "RuntimeStats": {
+                "Memory": _memory(),
+                **self._figures.shown(),
+                "SMTPRejected": 0,
+                "SMTPIgnored": 0,
+            },
+        }
 
     def show_choices(self, request: MailpitRequest) -> MailpitReply:
         """Show what a program that shows the mailbox offers."""

@@ -12,7 +12,7 @@ from infrastructure.local.mailbox.full_disk import is_full
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.query_terms import of_tags
 from infrastructure.local.mailbox.rows import Condition, Row
-from infrastructure.local.mailpit.tags import clean_tag, unique_tags
+from infrastructure.local.mailbox.tags import clean_tag, unique_tags
 
 #: Tells the listeners: a kind of news, and what it is about
 Publish = Callable[[str, Any], None]

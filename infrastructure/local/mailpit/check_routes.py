@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from infrastructure.local.mailpit.basic_login import read_login
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import (
@@ -28,6 +29,7 @@ from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.release import (
     BadRecipient,
     HostFailed,
+    NotAllowed,
     NotReleasable,
     Releaser,
 )
@@ -133,6 +135,8 @@ class CheckRoutes:
             raise MailpitError(400, "To must be a list of addresses")
         try:
             Releaser(self.choices).release(message.content, to)
+        except NotAllowed as error:
+            raise MailpitError(400, _text_of(error)) from None
         except (BadRecipient, NotReleasable) as error:
             raise MailpitError(400, str(error)) from None
         except HostFailed as error:
@@ -177,14 +181,12 @@ def _rounded(number: float) -> float:
 
 def _login(request: MailpitRequest) -> str:
     """Return the name of a request with HTTP Basic, empty without one."""
-    import base64
-    import binascii
+    login = read_login(request.header("authorization"))
+    return login.name if login else ""
 
-    scheme, _, credentials = request.header("authorization").partition(" ")
-    if scheme.lower() != "basic":
-        return ""
-    try:
-        text = base64.b64decode(credentials, validate=True).decode("utf-8", "replace")
-    except binascii.Error:
-        return ""
-    return text.partition(":")[0]
+
+def _text_of(error: NotAllowed) -> str:
+    """Return an error in Mailpit's words."""
+    noun = "Address" if len(error.addresses) == 1 else "Addresses"
+    text = f"Failed: {len(error.addresses)} {noun} do not match the allowlist"
+    return f"{text}: {', '.join(error.addresses)}"

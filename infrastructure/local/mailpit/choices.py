@@ -1,11 +1,15 @@
 """Read what the user chose about the port of Mailpit's API.
 
-================ ======= ===========================================================================
-MAILPIT_ROOT             a path such as ``/mail``, below which the port serves everything
-MAILPIT_ORIGINS          web pages that may use the port besides its own: hosts with their ports,
-                         comma-separated, or ``*`` for all
-MAILPIT_LABEL            a name of this instance, which the API tells
-================ ======= ===========================================================================
+====================== ======= =====================================================================
+MAILPIT_ROOT                   a path such as ``/mail``, below which the port serves everything
+MAILPIT_ORIGINS                web pages that may use the port besides its own: hosts with their
+                               ports, comma-separated, or ``*`` for all
+MAILPIT_LABEL                  a name of this instance, which the API tells
+MAILPIT_METRICS        false   whether ``GET /metrics`` tells Prometheus figures of the mailbox
+MAILPIT_PASSWORDS              a file with logins, one of which the port then asks for: lines of
+                               ``htpasswd``, or ``name:password``
+MAILPIT_SEND_PASSWORDS         the same for ``POST /api/v1/send`` alone; ``any``: it needs no login
+====================== ======= =====================================================================
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from infrastructure.local.passwords import Passwords
+
 ALL = "*"
+#: The value of MAILPIT_SEND_PASSWORDS with which nobody needs a login
+ANYBODY = "any"
 
 _ROOT = re.compile(r"[0-9A-Za-z/\-_.@]*", re.ASCII)
 _MOST_LABEL_CHARACTERS = 200
@@ -28,15 +36,26 @@ class MailpitChoices:
     root: str = ""
     origins: frozenset[str] = frozenset()
     label: str = ""
+    metrics: bool = False
+    passwords: Passwords | None = None
+    send_passwords: Passwords | None = None
+    anybody_sends: bool = False
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> MailpitChoices:
         """Return the choices of an environment; raises ValueError with one line for the user."""
         hosts = environ.get("MAILPIT_ORIGINS", "").replace(",", " ").split()
+        anybody_sends = environ.get("MAILPIT_SEND_PASSWORDS") == ANYBODY
         return cls(
             root=_root(environ.get("MAILPIT_ROOT", "")),
             origins=frozenset(map(_host, hosts)),
             label=" ".join(environ.get("MAILPIT_LABEL", "").split())[:_MOST_LABEL_CHARACTERS],
+            metrics=_flag(environ, "MAILPIT_METRICS"),
+            passwords=Passwords.of_setting(environ, "MAILPIT_PASSWORDS"),
+            send_passwords=(
+                None if anybody_sends else Passwords.of_setting(environ, "MAILPIT_SEND_PASSWORDS")
+            ),
+            anybody_sends=anybody_sends,
         )
 
     def admits(self, origin: str) -> bool:
@@ -58,3 +77,10 @@ def _host(text: str) -> str:
     if not url.hostname or ALL in text:
         raise ValueError(f"MAILPIT_ORIGINS: {text!r} is no host")
     return url.netloc.lower()
+
+
+def _flag(environ: Mapping[str, str], name: str) -> bool:
+    text = environ.get(name) or "false"
+    if text not in ("true", "false"):
+        raise ValueError(f"{name}={text!r} is neither true nor false")
+    return text == "true"

@@ -25,7 +25,7 @@ from infrastructure.local.mailpit.router import (
 )
 
 ADDRESS: Final = "mailbox@localhost"
-NAME: Final = "Visitor of the mailbox"
+NAME: Final = "Mailbox visitor"
 
 _MAILBOX = "console/#/mailbox"
 
@@ -45,6 +45,10 @@ class Entrance:
             MailpitRoute("GET", "/view/latest", self.open_latest),
             MailpitRoute("GET", "/view/{id}", self.open_message),
         ]
+
+    def cookies_of_console(self, request: MailpitRequest) -> tuple[str, ...]:
+        """Return the cookies for a browser that opens the console itself, as a bookmark does."""
+        return self._begin_session(request) if _is_page(request) else ()
 
     def open_mailbox(self, request: MailpitRequest) -> MailpitReply:
         """Lead to the mailbox."""
@@ -69,7 +73,7 @@ class Entrance:
     def _lead(self, request: MailpitRequest, target: str) -> MailpitReply:
         if not self._has_console:
             raise NotFound
-        return redirect(target, self._begin_session(request) if _is_page(request) else ())
+        return redirect(target, self.cookies_of_console(request))
 
     def _begin_session(self, request: MailpitRequest) -> tuple[str, ...]:
         """Return the cookies of a new session, none if there is one or if there can be none."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
 from infrastructure.local.mailbox.query_terms import BadQuery
 from infrastructure.local.mailbox.rows import Condition, Details, Row
+from infrastructure.local.mailpit.query import mailpit_conditions_of
 from infrastructure.local.mailpit.router import MailpitError, MailpitRequest, NotFound
 from infrastructure.local.mailpit.view import summary_of
 from infrastructure.local.messages.details import Detailer

@@ -7,8 +7,9 @@ needs. The rules of ``/local`` hold for all of them.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,17 +19,35 @@ from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.local.mailpit import listeners
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.listeners import Listeners
-from infrastructure.local.mailpit.router import MailpitError, MailpitRouter, send_error
-from infrastructure.local.this_machine import LocalAccess, reason_to_refuse
+from infrastructure.local.mailpit.port_logins import CHALLENGE, PortLogins
+from infrastructure.local.mailpit.router import (
+    TEXT_PLAIN,
+    MailpitError,
+    MailpitRequest,
+    MailpitRouter,
+    send_error,
+)
+from infrastructure.local.this_machine import (
+    Headers,
+    LocalAccess,
+    leads_there,
+    reason_to_refuse,
+)
 
+_CONSOLE = b"/console/"
 _METHODS = b"GET, POST, DELETE, PUT, OPTIONS"
 _PRIVATE = ("/api/", "/local", "/livez", "/readyz")
+# To show a message is to mark it as read
+_SHOWN = "/view/"
 _POLICY_VIOLATION = 1008
 _SLASHES = re.compile(b"/{2,}")
 
 
 class MailpitPort:
-    """The port as an ASGI callable. ``service`` answers what is not Mailpit's."""
+    """The port as an ASGI callable. ``service`` answers what is not Mailpit's.
+
+    ``cookies_of_console`` returns the cookies for a request of the console's page.
+    """
 
     def __init__(
         self,
@@ -38,12 +57,17 @@ class MailpitPort:
         *,
         choices: MailpitChoices,
         access: LocalAccess,
+        cookies_of_console: Callable[[MailpitRequest], tuple[str, ...]] = lambda request: (),
     ) -> None:
         self._router = router
         self._listeners = news
         self._service = service
         self._choices = choices
         self._access = access
+        self._logins = PortLogins(
+            choices.passwords, choices.send_passwords, anybody_sends=choices.anybody_sends
+        )
+        self._cookies_of_console = cookies_of_console
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or serve one WebSocket."""
@@ -53,7 +77,8 @@ class MailpitPort:
         is_below = path.startswith(f"{root}/")
         reason = self._reason_to_refuse(scope, path.removeprefix(root))
         if scope["type"] == "websocket":
-            if reason or path != f"{root}{listeners.PATH}":
+            is_events = path == f"{root}{listeners.PATH}"
+            if reason or not is_events or not await self._admits(_below(scope, root)):
                 await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             else:
                 await self._listeners.serve(scope, receive, send)
@@ -63,13 +88,29 @@ class MailpitPort:
         elif not is_below:
             await self._lead_to_root(path, send)
         else:
-            await self._answer(_below(scope, root), receive, self._with_origin(scope, send))
+            await self._enter(_below(scope, root), receive, self._with_origin(scope, send))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request if it has the login that it needs."""
+        if not await self._admits(scope):
+            headers = {"www-authenticate": CHALLENGE}
+            await reply(send, 401, b"Unauthorized.\n", TEXT_PLAIN, headers)
+            return
+        cookies = await self._logins.cookies(scope, self._choices.root)
         if self._router.has(scope):
-            await self._router.answer(scope, receive, send)
-        else:
-            await self._service(scope, receive, send)
+            await self._router.answer(scope, receive, _with_cookies(cookies, send))
+            return
+        if scope["raw_path"] == _CONSOLE:
+            request = MailpitRequest.of(scope, {})
+            cookies += await asyncio.to_thread(self._cookies_of_console, request)
+        scope = await self._logins.without_login(scope)
+        await self._service(scope, receive, _with_cookies(cookies, send))
+
+    async def _admits(self, scope: Scope) -> bool:
+        # A browser asks whether a page may log in before it does
+        if scope["type"] == "http" and scope["method"] == "OPTIONS" and self._choices.origins:
+            return True
+        return await self._logins.admits(scope, is_mailpits=self._router.has(scope))
 
     async def _lead_to_root(self, path: str, send: Send) -> None:
         if path != self._choices.root:
@@ -89,8 +130,7 @@ class MailpitPort:
         return reason_to_refuse(
             headers,
             own_pages=True,
-            # A link to a page leads there from anywhere
-            other_pages_read=not path.startswith(_PRIVATE),
+            other_pages_read=_is_for_other_pages(path, headers),
             access=self._access,
         )
 
@@ -117,6 +157,30 @@ class MailpitPort:
             await send(message)
 
         return send_with_origin
+
+
+def _is_for_other_pages(path: str, headers: Headers) -> bool:
+    """Tell whether pages of other sites may cause a request, whose answer they cannot read.
+
+    A link leads to a message from anywhere, but an image or a frame would change it unseen.
+    """
+    if path.startswith(_SHOWN):
+        return leads_there(headers)
+    return not path.startswith(_PRIVATE)
+
+
+def _with_cookies(cookies: Sequence[str], send: Send) -> Send:
+    """Return ``send`` with cookies in the head of the response."""
+    if not cookies:
+        return send
+
+    async def send_with_cookies(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            lines = [(b"set-cookie", cookie.encode("latin-1")) for cookie in cookies]
+            message["headers"] = [*message["headers"], *lines]
+        await send(message)
+
+    return send_with_cookies
 
 
 def _with_single_slashes(scope: Scope) -> Scope:

@@ -1,25 +1,28 @@
 """Route the requests of Mailpit's API to their operations, and answer as Mailpit does.
 
-An operation is a function of a :class:`MailpitRequest` that returns a :class:`MailpitReply` or
-raises :class:`MailpitError`. It runs in a thread, unless it is a coroutine function; one that waits
-for other hosts runs in a thread of its own kind. Refusals are plain texts there, not JSON.
+An operation raises :class:`MailpitError` to refuse. Refusals are plain texts there, not JSON.
 """
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from infrastructure.local.gateway.replies import reply
-from infrastructure.local.gateway.request_body import Receive, Scope, Send, read_body
+from infrastructure.local.gateway.replies import SAFE_HEADERS, reply
+from infrastructure.local.gateway.request_body import Receive, Scope, Send
+from infrastructure.local.gateway.route_table import (
+    BodyTooLarge,
+    HttpReply,
+    HttpRequest,
+    Route,
+    RouteMatch,
+    RouteTable,
+    for_method,
+)
 from infrastructure.local.gateway.waiting_calls import WaitingCalls
 from infrastructure.local.mailbox.full_disk import FULL, is_full
 
@@ -27,18 +30,11 @@ API = "/api/v1"
 MAX_BODY_BYTES = 5 * 1024 * 1024
 TEXT_PLAIN = "text/plain; charset=utf-8"
 
-_PARAMETER = re.compile(r"\{(\w+)\}")
 _DECODER = json.JSONDecoder()
 _BLANK = " \t\r\n"
-_SLOW_AT_ONCE = 4
 # JSON may have them, but no text of UTF-8 has
 _SURROGATES = re.compile(r"\\u[dD][89a-fA-F]")
-# What is shown is never kept or guessed at by others
-_SAFE = {
-    "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
+_HEADERS = {**SAFE_HEADERS, "referrer-policy": "no-referrer"}
 
 
 class MailpitError(Exception):
@@ -58,19 +54,13 @@ class NotFound(MailpitError):
 
 
 @dataclass(frozen=True, slots=True)
-class MailpitRequest:
-    """One request. ``parameters`` are those of the path, decoded; ``path`` is below the root."""
+class MailpitRequest(HttpRequest):
+    """One request. Its path is below the root."""
 
-    method: str
-    path: str
-    parameters: Mapping[str, str]
-    query: Mapping[str, str]
-    headers: tuple[tuple[str, str], ...]
-    body: bytes = b""
-
-    def header(self, name: str) -> str:
-        """Return the value of a header, empty if there is none; the name is in lower case."""
-        return next((value for each, value in self.headers if each == name), "")
+    @staticmethod
+    def query_of(pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        """Return the parameters of a query; of several with one name the first one counts."""
+        return dict(reversed(pairs))
 
     def json(self) -> dict[str, Any]:
         """Return the body, which must begin with a JSON object, with the keys in lower case.
@@ -95,15 +85,10 @@ class MailpitRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class MailpitReply:
+class MailpitReply(HttpReply):
     """One response."""
 
-    body: bytes
     content_type: str = TEXT_PLAIN
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    #: Values of ``Set-Cookie``
-    cookies: Sequence[str] = ()
 
 
 def redirect(target: str, cookies: Sequence[str] = ()) -> MailpitReply:
@@ -122,16 +107,11 @@ def ok() -> MailpitReply:
     return MailpitReply(b"ok", "text/plain")
 
 
-class MailpitRoute(NamedTuple):
-    """One operation: method, path below the root with ``{parameters}``, and the function."""
+@dataclass(frozen=True, slots=True)
+class MailpitRoute(Route):
+    """One operation of Mailpit's; its path is below the root."""
 
-    method: str
-    path: str
-    operation: Callable[..., Any]
     max_body: int = MAX_BODY_BYTES
-    waits: bool = False
-    #: Whether a request takes long; few of those run at once, so that no short one waits for them
-    is_slow: Callable[[MailpitRequest], bool] = lambda _: False
 
 
 class MailpitRouter:
@@ -141,9 +121,7 @@ class MailpitRouter:
         self, routes: Iterable[MailpitRoute], waiting_calls: WaitingCalls | None = None
     ) -> None:
         self.routes = tuple(routes)
-        self._waiting_calls = waiting_calls or WaitingCalls()
-        self._slow_calls = WaitingCalls(_SLOW_AT_ONCE, _SLOW_AT_ONCE)
-        self._patterns = [(_pattern(route.path), route) for route in self.routes]
+        self._table = RouteTable(self.routes, waiting_calls)
 
     def has(self, scope: Scope) -> bool:
         """Tell whether the path of a connection is one of Mailpit's, with whatever method."""
@@ -152,88 +130,39 @@ class MailpitRouter:
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request for a path of Mailpit's."""
         matches = self._matches(scope)
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        pair = next((pair for pair in matches if pair[0].method == method), None)
-        if pair is None:
-            await _refuse_method(send, matches, method)
+        match = for_method(matches, scope["method"])
+        if match is None:
+            await _refuse_method(send, matches, scope["method"])
             return
-        route, match = pair
-        body = await read_body(scope, receive, route.max_body)
-        if body is None:
-            return
-        if body.too_large:
-            await send_error(send, MailpitError(413, "http: request body too large"))
-            return
-        request = MailpitRequest(
-            method=scope["method"],
-            path=scope["raw_path"].decode("ascii"),
-            parameters={name: unquote(text) for name, text in match.groupdict().items()},
-            query=query_of(scope),
-            headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]),
-            body=body.content,
-        )
         try:
-            response = await self._run(route, request)
+            request = await MailpitRequest.read(match, scope, receive)
+            if request is None:
+                return
+            response = await self._table.run(match.route, request)
+        except BodyTooLarge:
+            await send_error(send, MailpitError(413, "http: request body too large"))
         except MailpitError as error:
             await send_error(send, error)
-            return
         except (OSError, sqlite3.OperationalError) as error:
             if not is_full(error):
                 raise
             await send_error(send, MailpitError(507, FULL))
-            return
-        content = b"" if scope["method"] == "HEAD" else response.body
-        headers = {**_SAFE, **response.headers, "content-length": str(len(response.body))}
-        kind, cookies = response.content_type, response.cookies
-        await reply(send, response.status, content, kind, headers, cookies)
-
-    async def _run(self, route: MailpitRoute, request: MailpitRequest) -> MailpitReply:
-        response: MailpitReply
-        if inspect.iscoroutinefunction(route.operation):
-            response = await route.operation(request)
-        elif route.waits:
-            response = await self._waiting_calls.run("", partial(route.operation, request))
-        elif route.is_slow(request):
-            response = await self._slow_calls.run("", partial(route.operation, request))
         else:
-            response = await asyncio.to_thread(route.operation, request)
-        return response
+            await response.send(scope, send, _HEADERS)
 
-    def _matches(self, scope: Scope) -> list[tuple[MailpitRoute, re.Match[str]]]:
-        path = scope["raw_path"].decode("ascii")
-        return [
-            (route, match)
-            for pattern, route in self._patterns
-            if (match := pattern.fullmatch(path))
-        ]
-
-
-def query_of(scope: Scope) -> dict[str, str]:
-    """Return the parameters of a query; of several of one name the first one counts."""
-    text = scope["query_string"].decode("ascii", "replace")
-    return dict(reversed(parse_qsl(text, keep_blank_values=True)))
+    def _matches(self, scope: Scope) -> list[RouteMatch]:
+        return self._table.matches(scope["raw_path"].decode("ascii"))
 
 
 async def send_error(send: Send, error: MailpitError) -> None:
     """Send a refusal."""
-    await reply(send, error.status, str(error).encode(), error.content_type, _SAFE)
+    await reply(send, error.status, str(error).encode(), error.content_type, _HEADERS)
 
 
-async def _refuse_method(
-    send: Send, matches: Iterable[tuple[MailpitRoute, Any]], method: str
-) -> None:
-    methods = sorted({route.method for route, _ in matches} | {"OPTIONS"})
+async def _refuse_method(send: Send, matches: Iterable[RouteMatch], method: str) -> None:
+    methods = ", ".join(sorted({match.route.method for match in matches} | {"OPTIONS"}))
+    headers = {**_HEADERS, "allow": methods}
     if method == "OPTIONS":
-        await reply(send, 200, b"", "text/plain", {**_SAFE, "allow": ", ".join(methods)})
-        return
-    headers = {**_SAFE, "allow": ", ".join(methods)}
-    await reply(send, 405, b"Method Not Allowed\n", TEXT_PLAIN, headers)
-
-
-def _pattern(path: str) -> re.Pattern[str]:
-    parts = re.split(_PARAMETER, path)
-    # Every second one is the name of a parameter
-    pieces = [
-        f"(?P<{part}>[^/]+)" if number % 2 else re.escape(part) for number, part in enumerate(parts)
-    ]
-    return re.compile("".join(pieces))
+        await reply(send, 200, b"", "text/plain", headers)
+    else:
+        await reply(send, 405, b"Method Not Allowed\n", TEXT_PLAIN, headers)

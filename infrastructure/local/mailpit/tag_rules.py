@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
 from infrastructure.local.mailbox.query_terms import BadQuery
 from infrastructure.local.mailbox.rows import Condition, Row
-from infrastructure.local.mailpit.tags import unique_tags
+from infrastructure.local.mailbox.tags import unique_tags
+from infrastructure.local.mailpit.query import mailpit_conditions_of
 from infrastructure.local.messages.details import Detailer
 
 # Semicolons in quotes are part of a search

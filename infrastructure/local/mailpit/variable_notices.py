@@ -19,7 +19,7 @@ TAGS_TITLE_CASE TAGS_USERNAME USE_MESSAGE_DATES VERBOSE
 """
 _FULFILLED_NAMES = """
 COMPRESSION DISABLE_AUTO_VACUUM DISABLE_HTML_CHECK DISABLE_HTTP_COMPRESSION DISABLE_VERSION_CHECK
-DISABLE_WAL SEND_API_AUTH_ACCEPT_ANY SMTP_AUTH_ACCEPT_ANY SMTP_AUTH_ALLOW_INSECURE SMTP_DISABLE_RDNS
+DISABLE_WAL SMTP_AUTH_ACCEPT_ANY SMTP_AUTH_ALLOW_INSECURE SMTP_DISABLE_RDNS
 SMTP_RELAY_PRESERVE_MESSAGE_IDS
 """
 
@@ -30,36 +30,27 @@ FULFILLED: Final = frozenset(f"{PREFIX}{name}" for name in _FULFILLED_NAMES.spli
 
 _LOGS = "DATA_DIR/logs has what the processes say"
 _CERTIFICATE = "TLS is offered with the certificate of DATA_DIR"
-_NO_LOGIN = "the port is for this machine only, without a login"
 _ORDER = "messages are in the order in which they came"
 _REASONS = {
     "ALLOW_UNTRUSTED_TLS": "the link check takes only certificates that are valid",
     "BLOCK_REMOTE_CSS_AND_FONTS": "the mailbox loads nothing from elsewhere until it is asked to",
-    "ENABLE_PROMETHEUS": "figures for Prometheus are at /local/metrics",
     "IGNORE_DUPLICATE_IDS": "every message that comes is kept",
     "LOG_FILE": _LOGS,
     "MAX_MESSAGE_SIZE": "a message may have 50 MB",
     "POP3_TLS_CERT": _CERTIFICATE,
     "POP3_TLS_KEY": _CERTIFICATE,
     "QUIET": _LOGS,
-    "SEND_API_AUTH": _NO_LOGIN,
-    "SEND_API_AUTH_FILE": _NO_LOGIN,
     "SMTP_SSL_CERT": _CERTIFICATE,
     "SMTP_SSL_KEY": _CERTIFICATE,
     "SMTP_TLS_CERT": _CERTIFICATE,
     "SMTP_TLS_KEY": _CERTIFICATE,
     "TENANT_ID": "a second instance has a DATA_DIR of its own",
-    "UI_AUTH": _NO_LOGIN,
-    "UI_AUTH_FILE": _NO_LOGIN,
     "UI_SSL_CERT": _CERTIFICATE,
     "UI_SSL_KEY": _CERTIFICATE,
     "UI_TLS_CERT": _CERTIFICATE,
     "UI_TLS_KEY": _CERTIFICATE,
     "USE_MESSAGE_DATES": _ORDER,
     "VERBOSE": _LOGS,
-    "WEBHOOK_DELAY": "webhooks of the service tell of messages, see CATCH=send",
-    "WEBHOOK_LIMIT": "webhooks of the service tell of messages, see CATCH=send",
-    "WEBHOOK_URL": "webhooks of the service tell of messages, see CATCH=send",
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from infrastructure.local.mailpit import variables_of_relays
+from infrastructure.local.mailpit.choices import ANYBODY
 from infrastructure.local.mailpit.variable_notices import (
     FULFILLED,
     PREFIX,
@@ -38,19 +39,38 @@ _TEXTS = {
     "MP_WEBROOT": "MAILPIT_ROOT",
     "MP_API_CORS": "MAILPIT_ORIGINS",
     "MP_LABEL": "MAILPIT_LABEL",
+    "MP_WEBHOOK_URL": "MAILPIT_WEBHOOK",
+    "MP_WEBHOOK_LIMIT": "MAILPIT_WEBHOOK_INTERVAL",
+    "MP_WEBHOOK_DELAY": "MAILPIT_WEBHOOK_DELAY",
+    "MP_UI_AUTH_FILE": "MAILPIT_PASSWORDS",
+    "MP_SEND_API_AUTH_FILE": "MAILPIT_SEND_PASSWORDS",
 }
 _FLAGS = {
     "MP_ALLOW_INTERNAL_HTTP_REQUESTS": ("LINK_CHECK_PRIVATE", "true"),
     "MP_ENABLE_CHAOS": ("CHAOS", "true"),
     "MP_TAGS_TITLE_CASE": ("MAILBOX_TAGS_TITLES", "true"),
 }
+_CERTIFICATES = ("MP_SMTP_TLS_CERT", "MP_SMTP_SSL_CERT")
 _TLS = {
     "MP_SMTP_REQUIRE_TLS": "implicit",
     "MP_SMTP_REQUIRE_STARTTLS": "starttls",
     "MP_SMTP_TLS_REQUIRED": "starttls",
 }
-_LOGINS = {"MP_SMTP_AUTH": "CATCH_PASSWORDS", "MP_POP3_AUTH": "MAILBOX_PASSWORDS"}
+_LOGINS = {
+    "MP_SMTP_AUTH": "CATCH_PASSWORDS",
+    "MP_POP3_AUTH": "MAILBOX_PASSWORDS",
+    "MP_UI_AUTH": "MAILPIT_PASSWORDS",
+    "MP_SEND_API_AUTH": "MAILPIT_SEND_PASSWORDS",
+}
 _DATABASES = ("MP_DATABASE", "MP_DATA_FILE")
+_WITH_A_VALUE = {
+    **_PORTS,
+    **_TEXTS,
+    **_LOGINS,
+    "MP_CHAOS_TRIGGERS": "CHAOS",
+    "MP_ENABLE_SPAMASSASSIN": "SPAM_CHECK",
+    "MP_TAG": "MAILBOX_TAGS",
+}
 
 
 class _Translation:
@@ -99,6 +119,14 @@ def translated(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return translation.environ, translation.notices
 
 
+def with_their_name(error: str, environ: Mapping[str, str]) -> str:
+    """Return an error about a setting with the variable of Mailpit that set it, if one did."""
+    for name, own_name in _WITH_A_VALUE.items():
+        if own_name in error and environ.get(name) and not environ.get(own_name):
+            return f"{error} (set by {name})"
+    return error
+
+
 def _database(translation: _Translation) -> None:
     for name in _DATABASES:
         text = translation.take(name)
@@ -113,7 +141,7 @@ def _database(translation: _Translation) -> None:
         if not present:
             translation.environ["DATA_DIR"] = str(folder / _FOLDER)
         elif not folder.resolve().is_relative_to(Path(present).resolve()):
-            translation.note(name, f"DATA_DIR is set, and mail is kept in {present}")
+            translation.note(name, f"mail is kept in DATA_DIR, which is {present}")
 
 
 def _ports(translation: _Translation) -> None:
@@ -137,12 +165,19 @@ def _texts(translation: _Translation) -> None:
             translation.put(own_name, value)
 
 
+def _recipients(translation: _Translation) -> None:
+    if expression := translation.take("MP_SMTP_ALLOWED_RECIPIENTS"):
+        translation.put("CATCH_RECIPIENTS", f"/{expression}/")
+
+
 def _flags(translation: _Translation) -> None:
     if triggers := translation.take("MP_CHAOS_TRIGGERS"):
         translation.put("CHAOS", triggers)
     for name, value in _TLS.items():
         if is_on(translation.take(name)):
             translation.put("CATCH_TLS", value)
+    if any(name in translation.variables for name in _CERTIFICATES):
+        translation.put("CATCH_TLS", "optional")
     for name, (own_name, value) in _FLAGS.items():
         if is_on(translation.take(name)):
             translation.put(own_name, value)
@@ -159,6 +194,26 @@ def _logins(translation: _Translation) -> None:
         path = folder / f"{own_name.lower().replace('_', '-')}.txt"
         replace_private(path, "\n".join([*logins, ""]))
         translation.environ[own_name] = str(path)
+
+
+def _anybody_sends(translation: _Translation) -> None:
+    name = "MP_SEND_API_AUTH_ACCEPT_ANY"
+    if not is_on(translation.take(name)):
+        return
+    if translation.environ.get("MAILPIT_SEND_PASSWORDS", ANYBODY) != ANYBODY:
+        translation.note(name, "MAILPIT_SEND_PASSWORDS names the logins that may send")
+    translation.put("MAILPIT_SEND_PASSWORDS", ANYBODY)
+
+
+def _metrics(translation: _Translation) -> None:
+    name = "MP_ENABLE_PROMETHEUS"
+    text = translation.take(name)
+    if text.lower() in ("", "false"):
+        return
+    translation.put("MAILPIT_METRICS", "true")
+    if text.lower() != "true":
+        notice = f"{name}: its address is not used; figures are at /metrics of MAILPIT_PORT."
+        translation.notices.append(notice)
 
 
 def _spam_check(translation: _Translation) -> None:
@@ -221,8 +276,11 @@ _STEPS: tuple[Callable[[_Translation], None], ...] = (
     _database,
     _ports,
     _texts,
+    _recipients,
     _flags,
     _logins,
+    _anybody_sends,
+    _metrics,
     _spam_check,
     _tags,
     variables_of_relays.translate,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
+from infrastructure.local.mailbox.mailbox import received_at
 from infrastructure.local.mailbox.rows import Details, Row, tags_of
 from infrastructure.local.mailpit.list_unsubscribe import list_unsubscribe
 from infrastructure.local.mailpit.mime_parts import MimeParts
@@ -96,12 +97,6 @@ def canonical(name: str) -> str:
     'X-Spam-Score'
     """
     return "-".join(word[:1].upper() + word[1:].lower() for word in name.split("-"))
-
-
-def received_at(message_id: str) -> str:
-    """Return when a message arrived, in milliseconds."""
-    moment = datetime.fromtimestamp(int(message_id[:10]), UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{message_id[12:15]}Z"
 
 
 def _addresses(details: Details) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.generation.css import CssInliner
-from chalicelib.generation.faults import RenderFault
 from infrastructure.local.messages.client_support import (
     FeatureSupport,
     feature_support,
 )
 from infrastructure.local.messages.html_uses import MOST_CHARACTERS, SCRIPT, TESTED, HtmlUses
+from infrastructure.local.messages.inlining import inlined
 
 _SCRIPT_SUPPORT = FeatureSupport(
     SCRIPT,
@@ -64,7 +63,7 @@ class HtmlCheck:
 def html_check(html: str) -> HtmlCheck:
     """Check HTML, at most its first million characters."""
     html = html[:MOST_CHARACTERS]
-    uses = HtmlUses(html, _inlined(html))
+    uses = HtmlUses(html, inlined(html))
     warnings = [
         UsedFeature(feature, count, score_of(feature))
         for slug, count in uses.counts.items()
@@ -72,14 +71,6 @@ def html_check(html: str) -> HtmlCheck:
     ]
     warnings.sort(key=lambda each: each.weight(uses.nodes), reverse=True)
     return HtmlCheck(uses.nodes, len(TESTED), _total(warnings, uses.nodes), warnings)
-
-
-def _inlined(html: str) -> str:
-    """Return HTML with its style sheets inlined, or as it is if that does not work."""
-    try:
-        return CssInliner().inlined(html)
-    except RenderFault:
-        return html
 
 
 def score_of(feature: FeatureSupport) -> Score:

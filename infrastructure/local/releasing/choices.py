@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from infrastructure.local.releasing.chaos import Triggers, read_setting
-from infrastructure.local.releasing.recipients import NOBODY, AllowedRecipients
+from infrastructure.local.releasing.recipients import NOBODY, AllowedRecipients, entries_of
 from infrastructure.local.releasing.relay_host import RelayHost
 
 _FLAGS = {"": False, "0": False, "false": False, "1": True, "true": True}
@@ -110,7 +110,7 @@ def _recipients(text: str) -> AllowedRecipients:
 def _addresses(text: str) -> tuple[str, ...]:
     from chalicelib.core.addresses import is_address
 
-    addresses = tuple(filter(None, (each.strip() for each in text.split(","))))
+    addresses = entries_of(text)
     for address in addresses:
         if not is_address(address):
             raise ValueError(f"FORWARD_TO: {address!r} is no address")

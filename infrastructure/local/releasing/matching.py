@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from infrastructure.local.mailbox.mailbox_query import conditions_of, simple_conditions
 from infrastructure.local.mailbox.rows import Condition
-from infrastructure.local.releasing.recipients import AllowedRecipients
+from infrastructure.local.releasing.recipients import AllowedRecipients, is_expression
 
 #: One word with an @ or a star is a recipient, and so is a regular expression
 _RECIPIENT = re.compile(r"[^\s:\"]*[@*][^\s:\"]*")
@@ -25,7 +25,7 @@ class Matching:
     def read(cls, text: str) -> Matching:
         """Read a search, a recipient with ``*`` or ``/regex/``; raises ValueError."""
         text = text.strip()
-        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+        if is_expression(text):
             return cls((), AllowedRecipients.read(text))
         if _RECIPIENT.fullmatch(text):
             return cls(tuple(simple_conditions(text, None, None)), AllowedRecipients.read(text))

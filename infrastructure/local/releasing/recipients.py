@@ -28,12 +28,12 @@ class AllowedRecipients:
     def read(cls, text: str) -> AllowedRecipients:
         """Read a comma-separated list, or one ``/regex/``; raises ValueError."""
         text = text.strip()
-        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+        if is_expression(text):
             try:
                 return cls((text,), re.compile(text[1:-1]))
             except re.error as error:
                 raise ValueError(f"{text} is no regular expression: {error}") from None
-        entries = tuple(filter(None, (each.strip() for each in text.split(","))))
+        entries = entries_of(text)
         for entry in entries:
             if "@" not in entry and entry != "*":
                 raise ValueError(f"{entry!r} is no address, and no pattern such as *@example.com")
@@ -56,3 +56,13 @@ class AllowedRecipients:
 
 
 NOBODY = AllowedRecipients()
+
+
+def is_expression(text: str) -> bool:
+    """Tell whether a text stands for a regular expression: ``/regex/``."""
+    return len(text) > 2 and text.startswith("/") and text.endswith("/")
+
+
+def entries_of(text: str) -> tuple[str, ...]:
+    """Return the entries of a comma-separated list."""
+    return tuple(filter(None, (each.strip() for each in text.split(","))))

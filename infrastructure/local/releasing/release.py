@@ -20,7 +20,7 @@ from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.header_edit import with_header, without_headers
 from infrastructure.local.releasing.relay_host import HostFailed, RelayHost
 
-__all__ = ["BadRecipient", "HostFailed", "NotReleasable", "Release", "Releaser"]
+__all__ = ["BadRecipient", "HostFailed", "NotAllowed", "NotReleasable", "Release", "Releaser"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,14 @@ class BadRecipient(ValueError):
 
 class NotReleasable(ValueError):
     """The message cannot be released, or not to these addresses; the text says why."""
+
+
+class NotAllowed(NotReleasable):
+    """``RELEASE_RECIPIENTS`` does not allow some ``addresses``."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self.addresses = addresses
+        super().__init__(f"RELEASE_RECIPIENTS does not allow {', '.join(addresses)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +66,7 @@ class Releaser:
             raise BadRecipient("No valid addresses found")
         others = self._choices.recipients.beyond(addresses)
         if others:
-            noun = "Address" if len(others) == 1 else "Addresses"
-            text = f"Failed: {len(others)} {noun} do not match the allowlist"
-            raise NotReleasable(f"{text}: {', '.join(others)}")
+            raise NotAllowed(others)
         sender = sender_of(content)
         refusals = host.send(sender, addresses, prepared(content, domain_of(sender)))
         recipients = [each for each in addresses if each not in refusals]

@@ -14,15 +14,17 @@ import logging
 import os
 import signal
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
 from infrastructure.local.mailbox.inboxes import divided
+from infrastructure.local.mailbox.login_field import take_login
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.sink.behaviours import (
@@ -42,13 +44,17 @@ from infrastructure.local.this_machine import LocalAccess
 
 log = logging.getLogger(__name__)
 
+#: Returns the tags that a message is given when it arrives
+TagsOf = Callable[[Trace, bytes], Sequence[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
     """Hosts and ports: `inbound`, to which reports are mailed, and `dns`, the local DNS.
 
-    `names` are further names of this machine. `inbox_by` divides the mailbox (`divided`). Durations
-    in seconds, sizes in bytes.
+    `names` are further names of this machine. `inbox_by` divides the mailbox (`divided`).
+    `tags_of` is there if mail of the catching port comes this way; it then carries login names
+    (`login_field`). Durations in seconds, sizes in bytes.
     """
 
     inbound: tuple[str, int] | None = None
@@ -59,6 +65,7 @@ class SinkOptions:
     max_size: int = 50 * 1024 * 1024
     names: tuple[str, ...] = ()
     inbox_by: str = ""
+    tags_of: TagsOf | None = None
 
 
 class Sink:
@@ -105,12 +112,15 @@ class Sink:
 
     async def receive(self, envelope: SinkEnvelope) -> str:
         """Defer, wait, store and react, as the recipients' names say; return the reply to DATA."""
+        login = ""
+        if self._options.tags_of is not None:
+            login, envelope.message = take_login(envelope.message)
         if self._is_deferred(envelope):
             return DEFERRAL
         if any(behaviour_of(recipient) == "slow" for recipient in envelope.recipients):
             await asyncio.sleep(self._options.slow_seconds)
         try:
-            message_ids = self._store(envelope)
+            message_ids = self._store(envelope, login)
         except (OSError, sqlite3.Error):
             log.exception("storing failed")
             return "451 4.3.0 Mailbox cannot be written"
@@ -138,13 +148,23 @@ class Sink:
         answers = [self._deferrals.defers(to, envelope.message) for to in envelope.recipients]
         return any(answers)
 
-    def _store(self, envelope: SinkEnvelope) -> list[str]:
-        inboxes = divided(self._options.inbox_by, "", envelope.recipients)
+    def _store(self, envelope: SinkEnvelope, login: str) -> list[str]:
+        inboxes = divided(self._options.inbox_by, login, envelope.recipients)
         return [
-            self._mailbox.store(Trace(envelope.sender, (recipient,), inbox), envelope.message)
+            self._mailbox.store(
+                self._with_tags(
+                    Trace(envelope.sender, (recipient,), inbox, login), envelope.message
+                ),
+                envelope.message,
+            )
             for inbox, recipients in inboxes.items()
             for recipient in recipients
         ]
+
+    def _with_tags(self, trace: Trace, message: bytes) -> Trace:
+        if self._options.tags_of is None:
+            return trace
+        return replace(trace, tags=tuple(self._options.tags_of(trace, message)))
 
     def _react(self, envelope: SinkEnvelope) -> None:
         now = datetime.now(UTC)
@@ -165,6 +185,16 @@ async def serve(host: str, port: int, data: Path, options: SinkOptions | None = 
     await sink.stop()
     failure_rules.close()
     mailbox.close()
+
+
+def _tags_of(environ: Mapping[str, str]) -> TagsOf | None:
+    """Return what gives tags to mail of the catching port, None if it does not come this way."""
+    if environ.get("CATCH") != "send":
+        return None
+    # Imported here: nothing else of a sink needs it
+    from infrastructure.local.mailbox.tags import TagChoices, tags_at_arrival
+
+    return partial(tags_at_arrival, choices=TagChoices.read(environ))
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -206,5 +236,6 @@ def main(arguments: list[str] | None = None) -> None:
         settings.slow_seconds,
         names=LocalAccess.read(os.environ).names,
         inbox_by=os.environ.get("CATCH_INBOX", ""),
+        tags_of=_tags_of(os.environ),
     )
     uvloop.run(serve(settings.host, settings.port, settings.data, options))

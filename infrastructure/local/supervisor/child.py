@@ -36,7 +36,8 @@ class Process:
 
     ``ready`` is called again and again until it returns true: the process serves. ``patience`` is
     for how many seconds a process that starts may do nothing (:mod:`progress`), ``grace`` how many
-    one may take to end. The kernel sends ``orphan_signal`` when the supervisor is gone.
+    one may take to end. The kernel sends ``orphan_signal`` when the supervisor is gone. The process
+    gets the ``descriptors`` of the supervisor, under the same numbers.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Process:
     patience: float = PATIENCE
     grace: float = GRACE
     orphan_signal: signal.Signals = signal.SIGKILL
+    descriptors: Sequence[int] = ()
 
 
 def module_process(
@@ -57,6 +59,7 @@ def module_process(
     patience: float = PATIENCE,
     grace: float = GRACE,
     orphan_signal: signal.Signals = signal.SIGKILL,
+    descriptors: Sequence[int] = (),
 ) -> Process:
     """Return the process that runs ``python -m module`` with these arguments."""
     return Process(
@@ -67,6 +70,7 @@ def module_process(
         patience=patience,
         grace=grace,
         orphan_signal=orphan_signal,
+        descriptors=descriptors,
     )
 
 
@@ -150,7 +154,14 @@ class Child:
             if forks.FORKS and option == "-m":
                 process, environment = self.process, self.process.environment
                 os.chdir(self._directory)
-                return ForkedModule(process.name, module, environment, log.fileno(), become_child)
+                return ForkedModule(
+                    process.name,
+                    module,
+                    environment,
+                    log.fileno(),
+                    become_child,
+                    process.descriptors,
+                )
             # The supervisor has one thread, so running Python between fork and exec is safe.
             return subprocess.Popen(
                 (sys.executable, *self.process.arguments),
@@ -161,4 +172,5 @@ class Child:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=become_child,
+                pass_fds=self.process.descriptors,
             )

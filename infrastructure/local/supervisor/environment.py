@@ -37,18 +37,16 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from chalicelib.core import setting_conflicts, settings
-from chalicelib.core.settings import Settings
+from chalicelib.core import settings
 from infrastructure.local import certificates, notices, outgoing_mail
-from infrastructure.local.catching.choices import SEND, CatchChoices
-from infrastructure.local.mail_readers.choices import check_passwords
-from infrastructure.local.mailbox.inboxes import BY_LOGIN
-from infrastructure.local.mailpit.choices import MailpitChoices
+from infrastructure.local.mailpit.choices import ANYBODY
+from infrastructure.local.mailpit.run_figures import STARTED_AT
 from infrastructure.local.releasing import start as releasing
 from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
@@ -60,6 +58,7 @@ from infrastructure.local.supervisor.data_folder import (
     stored_secret_key,
     take,
 )
+from infrastructure.local.supervisor.listeners import Listeners
 from infrastructure.local.supervisor.ports import (
     InternalPorts,
     MailboxPorts,
@@ -71,15 +70,16 @@ from infrastructure.local.supervisor.ports import (
     require_different,
     require_free,
 )
-from infrastructure.local.this_machine import LocalAccess, is_this_machine
+from infrastructure.local.supervisor.user_choices import UserChoices
+from infrastructure.local.this_machine import is_this_machine
 
 #: The port of mail that comes in, beside the default of SMTP_PORT
 USUAL_INBOUND_PORT = 2526
 _LOOPBACK = "127.0.0.1"
-_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS")
+_PATHS = ("CATCH_PASSWORDS", "MAILBOX_PASSWORDS", "MAILPIT_PASSWORDS", "MAILPIT_SEND_PASSWORDS")
+_USUAL_PORTS = {"API_PORT": 8080, "SMTP_PORT": 2525}
+_USUAL_TLS_PORTS = {"API_TLS_PORT": 8443, "SMTP_TLS_PORT": 2465}
 _PIDS_FILE = "processes.json"
-_LOG_OUTPUTS = ("files", "stdout")
-_DURABILITIES = ("second", "answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ class LocalConfig:
     data_dir: Path
     ports: InternalPorts
     mailbox_ports: MailboxPorts
+    listeners: Listeners
     secret_key: str
     cloud_secret: str
     lock: int
@@ -104,6 +105,8 @@ class LocalConfig:
     delivers: bool = False
     #: A sentence about mail that is released or forwarded, empty if none is
     release_warning: str = ""
+    #: When this run began, in seconds since 1970
+    started_at: float = field(default_factory=time.time)
 
     @property
     def way_out(self) -> str:
@@ -145,11 +148,13 @@ class LocalConfig:
             "API_TLS_PORT": str(self.api_tls_port),
             "SMTP_TLS_PORT": str(self.smtp_tls_port),
             **{name: str(port) for name, port in self.mailbox_ports.variables().items()},
+            **self.listeners.variables(self.mailbox_ports.variables()),
             **_absolute_paths(self.environ),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PUBLIC_URL": self.public_url,
             "PYTHONUNBUFFERED": "1",
+            STARTED_AT: str(self.started_at),
             notices.VARIABLE: str(self.pids.with_name(notices.PIPE)),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
@@ -192,114 +197,94 @@ class LocalConfig:
 
 def _absolute_paths(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the paths that the user named for processes that run in another directory."""
-    return {name: os.path.abspath(environ[name]) for name in _PATHS if environ.get(name)}
+    return {
+        name: os.path.abspath(environ[name])
+        for name in _PATHS
+        if environ.get(name) not in (None, "", ANYBODY)
+    }
 
 
 def prepare(environ: Mapping[str, str]) -> LocalConfig:
     """Read ``environ``, make the data directory and take it; raises :class:`ConfigError`."""
-    api_port = public_port(environ, "API_PORT", 8080)
-    smtp_port = public_port(environ, "SMTP_PORT", 2525)
-    tls_ports = {
-        name: public_port(environ, name, 0, lowest=0)
-        for name in ("API_TLS_PORT", "SMTP_TLS_PORT")
-        if environ.get(name)
-    }
-    inbound_port = public_port(environ, "INBOUND_PORT", 0, lowest=0)
-    public_ports = {
-        "API_PORT": api_port,
-        "SMTP_PORT": smtp_port,
-        **tls_ports,
-        "INBOUND_PORT": inbound_port,
-        **(asked_ports := asked_mailbox_ports(environ)),
-    }
-    require_different(public_ports)
-    try:
-        current = _load_settings(environ, smtp_port)
-        access = LocalAccess.read(environ)
-        choices = CatchChoices.read(environ)
-        release = releasing.release_choices(environ)
-        _check_mailpit_choices(environ)
-        check_passwords(environ)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    if current.deliver and choices.way == SEND:
-        raise ConfigError("CATCH=send would let mail of anyone out: not with DELIVER=true")
-    if choices.way == SEND and choices.inbox_by == BY_LOGIN:
-        raise ConfigError("CATCH_INBOX=login needs CATCH=store: what is sent has no login any more")
-    notice = "" if current.deliver else outgoing_mail.notice_of_unused(environ)
-    if (output := environ.get("LOG_OUTPUT") or "files") not in _LOG_OUTPUTS:
-        raise ConfigError(f"LOG_OUTPUT={output!r} is neither files nor stdout")
-    if (durability := environ.get("LOCAL_DURABILITY") or "second") not in _DURABILITIES:
-        raise ConfigError(f"LOCAL_DURABILITY={durability!r} is neither second nor answer")
+    public_ports = _public_ports(environ)
+    choices = UserChoices.read(environ, public_ports["SMTP_PORT"])
+    delivers = choices.settings.deliver
     data_dir = open_folder(environ.get("DATA_DIR") or ".local")
     api_key = checked_api_key(environ)
     lock = take(data_dir)
     leftovers.end(data_dir / _PIDS_FILE)
+    listeners = Listeners()
     try:
-        for name, port in public_ports.items():
-            if port:
-                require_free(name, port)
-        others = tuple(public_ports.values())
-        inbound_port = inbound_port or _usual_inbound_port(smtp_port, others)
-        ports = choose_ports(data_dir, others, inbound_port)
-        mailbox, left_out = mailbox_ports(asked_ports, {*others, *asdict(ports).values()})
-        certificates.provide(data_dir, access.names)
+        ports = _internal_ports(data_dir, public_ports)
+        others = {*public_ports.values(), *asdict(ports).values()}
+        host = environ.get("API_HOST") or _LOOPBACK
+        mailbox, left_out = mailbox_ports(asked_mailbox_ports(environ), others, host, listeners)
+        certificates.provide(data_dir, choices.access.names)
+        notice = "" if delivers else outgoing_mail.notice_of_unused(environ)
         return LocalConfig(
-            api_port=api_port,
-            smtp_port=smtp_port,
-            api_tls_port=tls_ports.get(
-                "API_TLS_PORT", _usual_or(8443, ports.https, usual=api_port == 8080)
-            ),
-            smtp_tls_port=tls_ports.get(
-                "SMTP_TLS_PORT", _usual_or(2465, ports.smtps, usual=smtp_port == 2525)
-            ),
+            api_port=public_ports["API_PORT"],
+            smtp_port=public_ports["SMTP_PORT"],
+            api_tls_port=_tls_port("API", public_ports, ports.https),
+            smtp_tls_port=_tls_port("SMTP", public_ports, ports.smtps),
             api_key=api_key or stored_api_key(data_dir / "api_key"),
             data_dir=data_dir,
             ports=ports,
             mailbox_ports=mailbox,
+            listeners=listeners,
             secret_key=stored_secret_key(data_dir / "secret.key"),
             cloud_secret=draw_secret(data_dir),
             lock=lock,
-            environ=dict(environ) if current.deliver else outgoing_mail.without_way_out(environ),
+            environ=dict(environ) if delivers else outgoing_mail.without_way_out(environ),
             notices=tuple(filter(None, (notice, *left_out))),
-            delivers=current.deliver,
-            release_warning=releasing.begin(release, data_dir),
+            delivers=delivers,
+            release_warning=releasing.begin(choices.release, data_dir),
         )
     except ConfigError:
+        listeners.close()
         os.close(lock)
         raise
 
 
-def _check_mailpit_choices(environ: Mapping[str, str]) -> None:
-    """Raise ``ValueError`` for what the port of Mailpit's API cannot work with."""
-    MailpitChoices.read(environ)
-    if environ.get("MAILBOX_TAGS"):
-        # Imported here: without rules no start needs them
-        from infrastructure.local.mailpit.tag_rules import read_rules
+def _public_ports(environ: Mapping[str, str]) -> dict[str, int]:
+    """Return the ports that are known before any is chosen, by their variables; 0 for none.
 
-        read_rules(environ)
-    if environ.get("MAILBOX_TAGS_FROM"):
-        from infrastructure.local.mailpit.tags import TagChoices
-
-        TagChoices.read(environ)
-
-
-def _load_settings(environ: Mapping[str, str], smtp_port: int) -> Settings:
-    """Check the caller's settings, also those that will not be used; raises ``ValueError``."""
-    choices = {name: text for name, text in environ.items() if text or name != "PUBLIC_URL"}
-    # Plain text is for the sink, which the caller does not name
-    starting = {**settings.local_values(), "SMARTHOST_TLS": Settings().smarthost_tls}
-    current = settings.load({**starting, "RELAY_PORTS": str(smtp_port), **choices})
-    setting_conflicts.check_files(current)
-    return current
+    Those under TLS and those of the mailbox are among them only if the user named them.
+    """
+    ports = {name: public_port(environ, name, port) for name, port in _USUAL_PORTS.items()}
+    for name in _USUAL_TLS_PORTS:
+        if environ.get(name):
+            ports[name] = public_port(environ, name, 0, lowest=0)
+    ports["INBOUND_PORT"] = public_port(environ, "INBOUND_PORT", 0, lowest=0)
+    ports |= asked_mailbox_ports(environ)
+    require_different(ports)
+    return ports
 
 
-def _usual_inbound_port(smtp_port: int, others: tuple[int, ...]) -> int:
-    """Return the usual port of mail that comes in, 0 if another one is to be chosen."""
-    is_usual = smtp_port == 2525 and USUAL_INBOUND_PORT not in others
-    return _usual_or(USUAL_INBOUND_PORT, 0, usual=is_usual)
+def _internal_ports(data_dir: Path, public_ports: Mapping[str, int]) -> InternalPorts:
+    """Choose the other ports of a runtime; raises ConfigError if a public one is taken."""
+    for name, port in public_ports.items():
+        if port:
+            require_free(name, port)
+    return choose_ports(data_dir, tuple(public_ports.values()), _inbound_port(public_ports))
 
 
-def _usual_or(number: int, other: int, *, usual: bool) -> int:
-    """Return the usual number of a port if it is to be used and free, or the other one."""
-    return number if usual and is_free(number, socket.SOCK_STREAM) else other
+def _inbound_port(public_ports: Mapping[str, int]) -> int:
+    """Return the port of mail that comes in, 0 if any free one will do."""
+    port = public_ports["INBOUND_PORT"]
+    if port or USUAL_INBOUND_PORT in public_ports.values():
+        return port
+    return _usual_port("SMTP_PORT", public_ports, USUAL_INBOUND_PORT, 0)
+
+
+def _tls_port(protocol: str, public_ports: Mapping[str, int], other: int) -> int:
+    """Return the port of a protocol under TLS: that of the user, the usual one, or the other."""
+    name = f"{protocol}_TLS_PORT"
+    if name in public_ports:
+        return public_ports[name]
+    return _usual_port(f"{protocol}_PORT", public_ports, _USUAL_TLS_PORTS[name], other)
+
+
+def _usual_port(beside: str, public_ports: Mapping[str, int], usual: int, other: int) -> int:
+    """Return the usual number if it is free and the port beside it has its own, or the other."""
+    is_usual = public_ports[beside] == _USUAL_PORTS[beside]
+    return usual if is_usual and is_free(usual, socket.SOCK_STREAM) else other

@@ -46,7 +46,8 @@ def preload(modules: Iterable[str], environment: Mapping[str, str]) -> None:
 class ForkedModule(ForkProcess):
     """``python -m module arguments`` in a fork; has the interface of :class:`subprocess.Popen`.
 
-    ``become_child`` is called in the fork before anything else.
+    ``become_child`` is called in the fork before anything else. Besides ``output`` it keeps only
+    ``descriptors``.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class ForkedModule(ForkProcess):
         environment: Mapping[str, str],
         output: int,
         become_child: Callable[[], None],
+        descriptors: Sequence[int] = (),
     ) -> None:
         super().__init__(name=name)
         self._module, *self._arguments = arguments
         self._environment = environment
         self._output = output
         self._become_child = become_child
+        self._descriptors = descriptors
         # A signal waits until the fork has its own handlers in place of the supervisor's
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
@@ -105,13 +108,22 @@ class ForkedModule(ForkProcess):
             os.dup2(self._output, number)
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         signal.set_wakeup_fd(-1)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        _close_all_but(self._descriptors)
         for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP
             if signal.getsignal(each) != signal.SIG_IGN:
                 signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _close_all_but(descriptors: Iterable[int]) -> None:
+    """Close what was opened besides standard input and output."""
+    first = 3
+    for descriptor in sorted(descriptors):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
 def _adopt(environment: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 from infrastructure.local.supervisor.data_folder import ConfigError
+from infrastructure.local.supervisor.listeners import Listeners
 from infrastructure.local.supervisor.private_files import replace_private
 
 # Outside the range from which the kernel gives ports to outgoing connections.
@@ -98,22 +99,34 @@ def asked_mailbox_ports(environ: Mapping[str, str]) -> dict[str, int]:
 
 
 def mailbox_ports(
-    choices: Mapping[str, int], others: Collection[int]
+    choices: Mapping[str, int], others: Collection[int], host: str, listeners: Listeners
 ) -> tuple[MailboxPorts, list[str]]:
-    """Return the ports of the mailbox, and a line for each usual one that is left out.
+    """Listen on the ports of the mailbox; return them, and a line for each that is left out.
 
-    ``choices`` are those that the user named, ``others`` are the ports of other things.
+    ``choices`` are those that the user named, ``others`` are the ports of other things. Raises
+    :class:`ConfigError` if one of the choices is taken; a usual port is then left out.
     """
     ports, left_out = dict(choices), []
+    for name, port in choices.items():
+        if port and not _listens(listeners, name, host, port):
+            raise _not_usable(name, port)
     for name, port in USUAL_MAILBOX_PORTS.variables().items():
         if name in choices:
             continue
-        is_usable = port not in others and port not in choices.values()
-        ports[name] = port if is_usable and is_free(port, socket.SOCK_STREAM) else 0
+        is_usable = port not in others and is_free(port, socket.SOCK_STREAM)
+        ports[name] = port if is_usable and _listens(listeners, name, host, port) else 0
         if not ports[name]:
-            left_out.append(f"Port {port} is taken and left out; {name} names another one.")
+            left_out.append(f"Port {port} is taken and left out; set {name} to use another one.")
     fields = {name.removesuffix("_PORT").lower(): port for name, port in ports.items()}
     return MailboxPorts(**fields), left_out
+
+
+def _listens(listeners: Listeners, name: str, host: str, port: int) -> bool:
+    try:
+        listeners.open(name, host, port)
+    except OSError:
+        return False
+    return True
 
 
 def choose_ports(data_dir: Path, exclude: tuple[int, ...], inbound: int = 0) -> InternalPorts:
@@ -208,4 +221,8 @@ def require_different(ports: Mapping[str, int]) -> None:
 def require_free(name: str, port: int) -> None:
     """Raise :class:`ConfigError` if the port that a variable names cannot be bound."""
     if not is_free(port, socket.SOCK_STREAM):
-        raise ConfigError(f"port {port} is taken or not allowed: set {name} to another one")
+        raise _not_usable(name, port)
+
+
+def _not_usable(name: str, port: int) -> ConfigError:
+    return ConfigError(f"port {port} is taken or not allowed: set {name} to another one")

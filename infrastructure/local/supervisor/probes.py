@@ -33,20 +33,13 @@ def answers_http(
         connection.close()
 
 
-def listens(port: int) -> bool:
-    """Tell whether ``port`` takes connections."""
+def greets_by_smtp(
+    port: int, *, host: str = LOOPBACK, is_tls: bool = False, seconds: float = TIMEOUT
+) -> bool:
+    """Tell whether ``port`` greets with 220, if asked under TLS, within ``seconds``."""
     try:
-        socket.create_connection((LOOPBACK, port), TIMEOUT).close()
-    except OSError:
-        return False
-    return True
-
-
-def greets_by_smtp(port: int, *, host: str = LOOPBACK) -> bool:
-    """Tell whether ``port`` is greeted with 220."""
-    try:
-        with socket.create_connection((host, port), TIMEOUT) as connection:
-            greeting = connection.recv(3, socket.MSG_WAITALL)
+        with _connection(host, port, seconds, is_tls=is_tls) as connection:
+            greeting = connection.recv(3) if is_tls else connection.recv(3, socket.MSG_WAITALL)
             connection.sendall(b"QUIT\r\n")
             # A server that is left before it has answered logs an error
             with suppress(OSError):
@@ -55,3 +48,20 @@ def greets_by_smtp(port: int, *, host: str = LOOPBACK) -> bool:
             return greeting == b"220"
     except OSError:
         return False
+
+
+def _connection(host: str, port: int, seconds: float, *, is_tls: bool) -> socket.socket:
+    connection = socket.create_connection((host, port), seconds)
+    if not is_tls:
+        return connection
+    # Imported here: only a port that begins with TLS needs it
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Whether it serves is asked, not who it is
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        return context.wrap_socket(connection)
+    except OSError:
+        connection.close()
+        raise

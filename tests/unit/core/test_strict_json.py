@@ -87,7 +87,7 @@ def _strict_outcome(raw: bytes) -> Any:
         return _outcome(raw)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(
     st.lists(_pieces, max_size=12).map("".join).map(str.encode)
     | _texts.map(str.encode)

@@ -101,8 +101,12 @@ def test_production_listens_on_none_of_its_ports() -> None:
 def test_its_settings_are_not_settings_of_the_service() -> None:
     names = {
         "CATCH",
+        "CATCH_RECIPIENTS",
         *USUAL_MAILBOX_PORTS.variables(),
         "MAILBOX_PASSWORDS",
+        "MAILPIT_PASSWORDS",
+        "MAILPIT_SEND_PASSWORDS",
+        "MAILPIT_WEBHOOK",
         "RELEASE_HOST",
         "CHAOS",
     }

@@ -18,7 +18,7 @@ SCRAPS = [
 pieces_of_text = st.lists(st.one_of(st.sampled_from(SCRAPS), st.text(max_size=90)), max_size=12)
 
 
-@settings(max_examples=2000)
+@settings(max_examples=500)
 @given(pieces_of_text)
 @example(["é", "a ", "\n"])
 @example(["é\n", ".", "\n"])

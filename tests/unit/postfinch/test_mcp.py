@@ -9,17 +9,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from mcp import Client as Assistant
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from typing import TYPE_CHECKING, Any
 
 from postfinch.http_api import Api
-from postfinch.mcp_tools import server
 from tests.unit.calling import Client
 from tests.unit.events.examples import event_at, record
 from tests.unit.people import make_domain
 from tests.unit.postfinch.api_server import run
+
+if TYPE_CHECKING:
+    from mcp import Client as Assistant
 
 CONTENT = {"from": "me@observed.test", "subject": "Hello {{name}}", "text": "Hello {{name}}"}
 
@@ -29,7 +28,13 @@ def api_of(account: Client) -> Api:
 
 
 def with_tools(account: Client, use: Callable[[Assistant], Any], *, read_only: bool = False) -> Any:
-    """Return what ``use`` returns, which gets a client of the tools."""
+    """Return what ``use`` returns, which gets a client of the tools.
+
+    The packages take a second to import, which each process of a test run would spend.
+    """
+    from mcp import Client as Assistant
+
+    from postfinch.mcp_tools import server
 
     async def connect() -> Any:
         async with Assistant(server(api_of(account), read_only=read_only)) as assistant:
@@ -119,6 +124,9 @@ def test_settings_are_read(account: Client) -> None:
 
 
 def test_the_command_speaks_on_standard_input_and_output(account: Client) -> None:
+    from mcp import Client as Assistant
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     root = Path(__file__).parents[3]
     parameters = StdioServerParameters(
         command=sys.executable,

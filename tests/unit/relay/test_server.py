@@ -50,6 +50,21 @@ def test_a_port_in_use_is_an_error_and_leaves_no_other_bound(store: FakeStore) -
         socket.create_server(("127.0.0.1", free)).close()
 
 
+def test_a_socket_that_listens_is_served_in_place_of_a_port(store: FakeStore) -> None:
+    async def serve_one(listener: socket.socket) -> tuple[tuple[int, ...], bytes]:
+        relay = RelayServer(configured(), Submission(store, store), None, listeners=[listener])
+        await relay.start()
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay.ports[0])
+        greeting = await reader.readexactly(4)
+        writer.close()
+        await relay.drain()
+        return relay.ports, greeting
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert asyncio.run(serve_one(listener)) == ((port,), b"220 ")
+
+
 def test_two_servers_share_a_port_with_reuse_port(
     start_submission: Callable[..., RunningRelay],
 ) -> None:

@@ -67,7 +67,7 @@ def chunks_of(pieces: list[tuple[bool, str]]) -> Chunks:
     return Chunks(texts, frozenset(text for is_literal, text in pieces if is_literal))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(parts)
 @example([(True, mark('<a href="https://a.example/?r=')), (False, "7"), (True, '&amp;x=1">')])
 @example([(True, "</titl"), (False, ""), (True, "e>")])
@@ -103,7 +103,7 @@ TEXTS = [
 ]
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(
     st.lists(
         st.one_of(

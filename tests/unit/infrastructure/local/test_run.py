@@ -6,7 +6,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import pytest
 from chalicelib.core import settings
 from infrastructure.local.cloud.server import LOCK_PATIENCE
 from infrastructure.local.run import Runtime, announcement
-from infrastructure.local.supervisor.child import PATIENCE
+from infrastructure.local.supervisor import forks
+from infrastructure.local.supervisor.child import PATIENCE, Process
 from infrastructure.local.supervisor.environment import LocalConfig, prepare
 from infrastructure.local.supervisor.ports import MailboxPorts
 from tests.free_ports import free_port
@@ -24,7 +25,8 @@ from tests.unit.infrastructure.clouds import ROOT
 
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[LocalConfig]:
-    ports = {"API_PORT": str(free_port()), "SMTP_PORT": str(free_port())}
+    ports = dict.fromkeys(("CATCH_PORT", "MAILPIT_PORT", "POP3_PORT", "IMAP_PORT"), "0")
+    ports |= {"API_PORT": str(free_port()), "SMTP_PORT": str(free_port())}
     config = prepare({**ports, "API_KEY": "the-key", "DATA_DIR": str(tmp_path / "data")})
     yield config
     os.close(config.lock)
@@ -54,6 +56,18 @@ def test_the_announcement_says_where_mail_readers_find_the_mailbox(config: Local
     assert "  POP3      localhost:1110 (the mailbox; logins of MAILBOX_PASSWORDS)\n" in text
 
 
+def test_the_announcement_says_whether_the_port_of_mailpits_api_asks_for_a_login(
+    config: LocalConfig, tmp_path: Path
+) -> None:
+    ports = MailboxPorts(catch=0, mailpit=8025, pop3=0, imap=0)
+    config = replace(config, mailbox_ports=ports)
+    assert "localhost:8025/ (the mailbox, and Mailpit's API)\n" in announcement(config)
+    path = tmp_path / "logins"
+    path.write_text("ann:secret\n")
+    config = replace(config, environ={**config.environ, "MAILPIT_PASSWORDS": str(path)})
+    assert "Mailpit's API; logins of MAILPIT_PASSWORDS)\n" in announcement(config)
+
+
 def test_the_announcement_says_by_what_mail_leaves(config: LocalConfig) -> None:
     assert "leaves this machine" not in announcement(config)
     environ = {**config.environ, "SMARTHOST": "mail.test:587", "DELIVER": "true"}
@@ -77,6 +91,47 @@ def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
     body = json.loads(words[words.index("-d") + 1])
     assert body["content"]["from"].endswith("@example.test")
     assert body["recipients"]
+
+
+class StepsOfStart:
+    """Notes what is started and imported, and in which order, and starts nothing."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def start(self, *processes: Process, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Note the names of processes."""
+        self.steps += [each.name for each in processes]
+        meanwhile()
+
+    def run(self, process: Process, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Note the name of a process."""
+        self.start(process, meanwhile=meanwhile)
+
+    def preload(self, modules: Iterable[str], environment: Mapping[str, str]) -> None:
+        """Note the names of modules."""
+        self.steps += modules
+
+
+@pytest.mark.parametrize("way", ["store", "send"])
+def test_mail_is_caught_before_the_cloud_is_ready_and_the_application_imported(
+    config: LocalConfig, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = StepsOfStart()
+    monkeypatch.setattr(forks, "preload", start.preload)
+    monkeypatch.setattr(forks, "FORKS", False)
+    ports = replace(config.mailbox_ports, catch=1025)
+    environ = {**config.environ, "CATCH": way}
+    Runtime(replace(config, mailbox_ports=ports, environ=environ)).start(start)  # type: ignore[arg-type]
+    order = [*start.steps]
+    assert order[0] == "cloud"
+    assert order.index("sink") < order.index("provision") < order.index("bootstrap")
+    assert order.index("provision") < order.index("infrastructure.local.gateway")
+    if way == "store":
+        assert order.index("catching") < order.index("infrastructure.provision")
+    else:
+        # It sends with the key that a first start stores
+        assert order.index("catching") > order.index("bootstrap")
 
 
 def test_the_cloud_may_wait_for_the_lock_and_then_for_its_state(

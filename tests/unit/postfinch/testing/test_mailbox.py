@@ -75,6 +75,10 @@ def test_an_inbox_has_its_own_mail_with_recipients_and_tags(post: Post) -> None:
     assert (message.inbox, len(inbox)) == ("shop", 1)
     with pytest.raises(NeverHappened, match=r"Message to ann@a\.test, bob@b\.test: 'Order'"):
         inbox.wait_for(to="cat@*", timeout=0)
+    with pytest.raises(
+        NeverHappened, match="in the inbox 'shpo'; inboxes with mail are 'blog', 'shop'"
+    ):
+        Mailbox(post.api, inbox="shpo").wait_for(timeout=0)
     inbox.clear()
     assert [each.to for each in Mailbox(post.api, inbox="blog")] == ["cat@c.test"]
     assert len(inbox) == 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,10 @@ def start(certificate: CertificateFiles) -> Iterator[StartCatching]:
     """Start the catching port over any service; every one is stopped after the test."""
     with contextlib.ExitStack() as running:
 
-        def start_catching(service: Service, access: LocalAccess = NOBODY_ELSE) -> Any:
-            config = catching_config("127.0.0.1", 0, access)
+        def start_catching(
+            service: Service, access: LocalAccess = NOBODY_ELSE, **settings: Any
+        ) -> Any:
+            config = replace(catching_config("127.0.0.1", 0, access), **settings)
             tls = TlsContexts(certificate)
             relay = RunningRelay(config, service, tls, FailedLogins(no_wait))
             running.callback(relay.stop)

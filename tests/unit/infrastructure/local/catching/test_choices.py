@@ -19,6 +19,7 @@ def test_choices_are_read(tmp_path: Path) -> None:
             "CATCH": "send",
             "CATCH_INBOX": "tag",
             "CATCH_PASSWORDS": str(path),
+            "CATCH_RECIPIENTS": "*@inbox.test, bob@b.test",
             "CATCH_TLS": "implicit",
             "MAILBOX_MAX_MESSAGES": "500",
             "MAILBOX_MAX_AGE": "12h",
@@ -26,6 +27,8 @@ def test_choices_are_read(tmp_path: Path) -> None:
     )
     assert (choices.way, choices.inbox_by, choices.tls) == (SEND, "tag", IMPLICIT)
     assert (choices.max_messages, choices.max_age) == (500, 43_200)
+    assert choices.recipients is not None
+    assert choices.recipients.beyond(["ann@inbox.test", "bob@b.test", "x@b.test"]) == ["x@b.test"]
     assert choices.passwords is not None
     assert choices.passwords.is_right("ann", "secret")
 
@@ -36,6 +39,8 @@ def test_choices_are_read(tmp_path: Path) -> None:
         ("CATCH", "keep"),
         ("CATCH_INBOX", "sender"),
         ("CATCH_PASSWORDS", "/nowhere/passwords"),
+        ("CATCH_RECIPIENTS", "inbox.test"),
+        ("CATCH_RECIPIENTS", "/(/"),
         ("CATCH_TLS", "true"),
         ("MAILBOX_MAX_MESSAGES", "-1"),
         ("MAILBOX_MAX_AGE", "soon"),

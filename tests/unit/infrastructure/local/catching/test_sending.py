@@ -15,10 +15,12 @@ from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from infrastructure.local.catching import from_domains
 from infrastructure.local.catching.gate import Gate
-from infrastructure.local.catching.sending import Sending, most_octets, sending
+from infrastructure.local.catching.sending import CatchLogin, Sending, most_octets, sending
+from infrastructure.local.mailbox.login_field import take_login
 from relay.backend import Identity, SubmittedEnvelope
 from relay.errors import LoginRefused, SmtpRefusal
 from relay.login import Login
+from relay.submission import ApiKeyAuthenticator
 from tests.fake_cloud import aws_requests, queued_work
 from tests.unit.people import make_account, make_domain, make_key, make_subaccount
 
@@ -40,16 +42,31 @@ async def call(blocking: Callable[..., Any], *arguments: Any) -> Any:
     return blocking(*arguments)
 
 
-def log_in(service: Sending, username: str) -> Identity:
+def log_in(service: Sending, username: str) -> CatchLogin:
     return asyncio.run(service.log_in(call, Login(username, "any"), PEER))
 
 
 def send(
-    service: Sending, author: str = "shop@app.example", identity: Identity | None = None
+    service: Sending, author: str = "shop@app.example", login: CatchLogin | None = None
 ) -> str:
     message = f"From: {author}\r\nTo: you@inbox.test\r\nSubject: s\r\n\r\nHello\r\n".encode()
-    envelope = SubmittedEnvelope("root", ("you@inbox.test",), message, PEER, smtp_utf8=True)
-    return asyncio.run(service.accept(call, identity, envelope))
+    return asyncio.run(service.accept(call, login, enveloped(message)))
+
+
+def enveloped(message: bytes, recipient: str = "you@inbox.test") -> SubmittedEnvelope:
+    return SubmittedEnvelope("root", (recipient,), message, PEER, smtp_utf8=True)
+
+
+class KeptMessages:
+    """Accepts messages for nobody, and keeps them."""
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+
+    def accept(self, identity: Identity, envelope: SubmittedEnvelope) -> str:
+        """Keep the message; return an id."""
+        self.messages.append(envelope.data[:])
+        return "id"
 
 
 def test_mail_from_any_domain_is_sent_for_the_primary_account_without_a_login(
@@ -76,10 +93,10 @@ def test_authors_at_other_hosts_domains_need_no_verification(service: Sending, a
 
 @pytest.mark.cost
 def test_a_domain_that_is_there_costs_no_request(service: Sending) -> None:
-    identity = log_in(service, "x")
+    login = log_in(service, "x")
     send(service)
     with aws_requests() as first:
-        from_domains.provide("app.example", identity)
+        from_domains.provide("app.example", login.identity)
     assert [request.operation for request in first] == []
 
 
@@ -117,16 +134,39 @@ def test_a_login_name_of_the_relay_names_a_subaccount_and_any_other_the_account(
     service: Sending,
 ) -> None:
     number = make_subaccount().id
-    assert log_in(service, "root").subaccount_id is None
-    assert log_in(service, "SMTP_Injection").subaccount_id is None
-    identity = log_in(service, f"SMTP_Injection:X-MSYS-SUBACCOUNT={number}")
-    assert identity.subaccount_id == number
+    assert log_in(service, "root").identity.subaccount_id is None
+    assert log_in(service, "SMTP_Injection").identity.subaccount_id is None
+    login = log_in(service, f"SMTP_Injection:X-MSYS-SUBACCOUNT={number}")
+    assert login.identity.subaccount_id == number
     for unknown in ("SMTP_Injection:X-MSYS-SUBACCOUNT=77", "SMTP_Injection:X-OTHER=1"):
         with pytest.raises(LoginRefused):
             log_in(service, unknown)
     send(service)
-    send(service, "a@other.example", identity)
-    send(service, "a@app.example", identity)
+    send(service, "a@other.example", login)
+    send(service, "a@app.example", login)
+
+
+def test_a_message_carries_the_name_of_its_login_and_no_other() -> None:
+    acceptor = KeptMessages()
+    service = Sending(Gate(), make_key().key, ApiKeyAuthenticator(), acceptor)
+    own = b"From: a@app.example\r\nX-Postfinch-Login: other\r\n\r\nHello\r\n"
+    for name in ("jürgen/1", "x" * 3000):
+        asyncio.run(service.accept(call, log_in(service, name), enveloped(own)))
+        carrying = acceptor.messages.pop()
+        assert max(map(len, carrying.split(b"\r\n"))) < 998
+        assert take_login(carrying) == (name, b"From: a@app.example\r\n\r\nHello\r\n")
+    asyncio.run(service.accept(call, None, enveloped(b"From: a@app.example\r\n\r\n")))
+    assert acceptor.messages == [b"From: a@app.example\r\n\r\n"]
+
+
+def test_a_message_that_comes_another_way_is_sent_in_the_same_way(service: Sending) -> None:
+    number = make_subaccount().id
+    message = b"From: a@app.example\r\nTo: you@inbox.test\r\nSubject: s\r\n\r\nHello\r\n"
+    transmission_id = service.send(f"SMTP_Injection:X-MSYS-SUBACCOUNT={number}", enveloped(message))
+    (work,) = queued_work()
+    assert transmission_id in work
+    with pytest.raises(SmtpRefusal, match="553"):
+        service.send("", enveloped(message, "you"))
 
 
 def test_a_domain_of_the_account_is_shared_with_a_subaccount_that_sends_from_it(
@@ -143,9 +183,10 @@ def test_a_domain_of_the_account_is_shared_with_a_subaccount_that_sends_from_it(
 def test_a_key_that_is_gone_sends_nothing(service: Sending) -> None:
     with pytest.raises(LoginRefused):
         send(sending(Gate(), "unknown"))
-    identity = replace(log_in(service, "x"), key_id=model.key_id("unknown"))
+    login = log_in(service, "x")
+    identity = replace(login.identity, key_id=model.key_id("unknown"))
     with pytest.raises(SmtpRefusal, match="530"):
-        send(service, identity=identity)
+        send(service, login=replace(login, identity=identity))
 
 
 def test_what_is_no_address_is_refused_as_the_relay_does(service: Sending) -> None:

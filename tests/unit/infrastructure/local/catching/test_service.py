@@ -10,12 +10,16 @@ from base64 import b64encode
 
 import pytest
 
+from infrastructure.local.catching.__main__ import config_of
+from infrastructure.local.catching.choices import STARTTLS, CatchChoices
 from infrastructure.local.catching.gate import Gate
 from infrastructure.local.catching.service import Catching
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import HEADER, TagChoices
 from infrastructure.local.mailbox.trace import Trace, split
 from infrastructure.local.passwords import Passwords
 from infrastructure.local.releasing.chaos import AUTHENTICATION, RECIPIENT, SENDER
+from infrastructure.local.releasing.recipients import AllowedRecipients
 from infrastructure.local.this_machine import LocalAccess
 from tests.unit.infrastructure.local.catching.conftest import StartCatching
 from tests.unit.relay.conftest import RunningRelay
@@ -54,15 +58,30 @@ def test_mail_without_tls_and_login_is_in_the_mailbox_when_it_is_answered(
     assert [mailbox.list(to=f"{name}@inbox.test") for name in ("ann", "bob")] == [[entry]] * 2
 
 
+def test_where_starttls_is_required_mail_without_it_is_refused(
+    start: StartCatching, mailbox: SinkMailbox, trust: ssl.SSLContext
+) -> None:
+    config = config_of(CatchChoices(tls=STARTTLS), {"CATCH_PORT": "1"})
+    needs = {"require_tls": config.require_tls, "mail_needs_tls": config.mail_needs_tls}
+    catching = start(Catching(mailbox), **needs)
+    with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
+        client.ehlo()
+        assert client.mail("a@b.test")[0] == 530
+        client.starttls(context=trust)
+        client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
+    assert sole(mailbox)[1] == MESSAGE
+
+
 @pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_any_login_is_taken_with_and_without_tls(
-    catching: RunningRelay,
+    start: StartCatching,
     mailbox: SinkMailbox,
     trust: ssl.SSLContext,
     mechanism: str,
     encrypted: bool,
 ) -> None:
+    catching = start(Catching(mailbox), lists_tls=encrypted)
     with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
         if encrypted:
             client.starttls(context=trust)
@@ -75,6 +94,18 @@ def test_any_login_is_taken_with_and_without_tls(
         assert [client.docmd(step)[0] for step in steps] == [334] * (len(steps) - 1) + [235]
         client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
     assert sole(mailbox)[0].login == "jürgen"
+
+
+def test_tls_that_nobody_chose_is_taken_but_not_listed(
+    catching: RunningRelay, trust: ssl.SSLContext
+) -> None:
+    with smtplib.SMTP("localhost", catching.port, timeout=TIMEOUT) as client:
+        client.ehlo()
+        assert not client.has_extn("starttls")
+        assert client.docmd("STARTTLS")[0] == 220
+        client.sock = trust.wrap_socket(client.sock, server_hostname="localhost")
+        client.file = None
+        assert client.ehlo()[0] == 250
 
 
 @pytest.mark.parametrize(
@@ -201,11 +232,8 @@ def test_a_message_is_in_each_inbox_that_its_login_or_recipients_name(
 
 
 def test_a_message_gets_the_tags_that_it_names(start: StartCatching, mailbox: SinkMailbox) -> None:
-    def tags_of(trace: Trace, message: bytes) -> list[str]:
-        return ["order"] if b"Order" in message else []
-
-    port = start(Catching(mailbox, tags_of=tags_of)).port
-    hand_over(port, MESSAGE)
+    port = start(Catching(mailbox, tags=TagChoices(frozenset({HEADER})))).port
+    hand_over(port, b"X-Tags: order\r\n" + MESSAGE)
     assert sole(mailbox)[0].tags == ("order",)
 
 
@@ -222,6 +250,19 @@ def test_only_logins_of_the_file_are_taken_where_there_is_one(
         client.login("ann", "secret")
         client.sendmail("a@b.test", "ann@inbox.test", MESSAGE)
     assert sole(mailbox)[0].login == "ann"
+
+
+@pytest.mark.parametrize("setting", ["*@Inbox.test, bob@b.test", r"/@inbox\.test$|^bob@/"])
+def test_only_recipients_of_the_list_are_taken_where_there_is_one(
+    start: StartCatching, mailbox: SinkMailbox, setting: str
+) -> None:
+    gate = Gate(recipients=AllowedRecipients.read(setting))
+    port = start(Catching(mailbox, gate=gate)).port
+    recipients = ["ann@inbox.test", "eve@inbox.test.evil", "bob@b.test"]
+    with smtplib.SMTP("127.0.0.1", port, timeout=TIMEOUT) as client:
+        refusals = client.sendmail("a@b.test", recipients, MESSAGE)
+    assert [(address, code) for address, (code, _) in refusals.items()] == [(recipients[1], 550)]
+    assert sole(mailbox)[0].recipients == ("ann@inbox.test", "bob@b.test")
 
 
 @pytest.mark.parametrize("stage", [SENDER, RECIPIENT, AUTHENTICATION])

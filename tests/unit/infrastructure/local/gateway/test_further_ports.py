@@ -7,6 +7,7 @@ import pytest
 from infrastructure.local import certificates
 from infrastructure.local.gateway.__main__ import further_ports
 from infrastructure.local.this_machine import LocalAccess
+from tests.free_ports import free_port
 
 CONTAINER = {"API_HOST": "0.0.0.0", "LOCAL_PEERS": "any", "LOCAL_NAMES": "postfinch"}
 
@@ -52,12 +53,14 @@ def test_outside_of_containers_the_port_may_be_that_of_a_proxy(tmp_path: Path) -
 
 def test_the_port_of_mailpits_api_takes_websockets_and_may_be_left_out(tmp_path: Path) -> None:
     certificates.provide(tmp_path)
-    environ = {"API_PORT": "8080", "DATA_DIR": str(tmp_path), "MAILPIT_PORT": "8025", **CONTAINER}
-    (port,) = further_ports(environ, "http://localhost:8025", LocalAccess.read(environ))
-    assert port == ("0.0.0.0", 8025, None, True, True)
-    assert (
-        list(
-            further_ports({**environ, "MAILPIT_PORT": "0"}, "http://localhost:8080", LocalAccess())
-        )
-        == []
-    )
+    number = free_port()
+    environ = {"API_PORT": "8080", "DATA_DIR": str(tmp_path), "MAILPIT_PORT": str(number)}
+    environ |= CONTAINER
+    url = f"http://localhost:{number}"
+    (port,) = further_ports(environ, url, LocalAccess.read(environ))
+    assert (port.port, port.optional, port.websockets) == (number, False, True)
+    (listener,) = port.sockets
+    assert listener.getsockname() == ("0.0.0.0", number)
+    listener.close()
+    without = {**environ, "MAILPIT_PORT": "0"}
+    assert list(further_ports(without, "http://localhost:8080", LocalAccess())) == []

@@ -10,8 +10,8 @@ import pytest
 
 from infrastructure.local.gateway.mailbox_import import MailboxImport
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailbox.trace import Trace, split
-from infrastructure.local.mailpit.tags import TagChoices
 from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 MESSAGE = (

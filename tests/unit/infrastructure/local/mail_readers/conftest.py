@@ -15,6 +15,7 @@ from infrastructure.local import certificates
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mail_readers.companion import MailReaders
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.supervisor.listeners import listen
 from infrastructure.local.this_machine import LocalAccess
 from tests.free_ports import free_port
 
@@ -64,9 +65,8 @@ def serve_post(tmp_path: Path, certificate_dir: Path) -> Iterator[ServePost]:
         server = MailReaders(
             mailbox,
             tmp_path,
-            host=host,
-            pop3_port=pop3,
-            imap_port=imap,
+            pop3=listen(host, pop3),
+            imap=listen(host, imap),
             choices=choices or ReaderChoices(),
             access=LocalAccess(),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infrastructure.local.mail_readers import companion
-from infrastructure.local.mail_readers.connection import Connection
+from infrastructure.local.mail_readers.connection import ClientGone, Connection
 from tests.unit.infrastructure.local.mail_readers.conftest import Post
 
 
@@ -47,6 +47,8 @@ def test_other_sessions_run_between_lines_that_came_together() -> None:
     async def lines_before_others() -> int:
         connection = Connection(_nothing, idle_seconds=1)
         connection._input += b"\r\n" * 10_000
+        transport: Any = Transport()
+        connection._transport = transport
         number = 0
 
         async def read() -> None:
@@ -63,6 +65,18 @@ def test_other_sessions_run_between_lines_that_came_together() -> None:
         return before
 
     assert asyncio.run(lines_before_others()) < 1_000
+
+
+def test_what_a_client_sent_before_it_left_is_not_answered_for_long() -> None:
+    async def read() -> None:
+        connection = Connection(_nothing, idle_seconds=1)
+        connection._input += b"\r\n" * 10_000
+        connection.connection_lost(None)
+        for _ in range(10_000):
+            await connection.line(10)
+
+    with pytest.raises(ClientGone):
+        asyncio.run(read())
 
 
 async def _nothing(connection: Connection) -> None:

@@ -17,6 +17,7 @@ import pytest
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
+from infrastructure.local.passwords import Passwords
 from tests.unit.infrastructure.local.mail_readers.conftest import Post, ServePost
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
 from tests.unit.infrastructure.local.mail_readers.test_pop3_session import (
@@ -349,9 +350,8 @@ def test_an_upload_that_nobody_asked_for_is_dropped(post: Post) -> None:
     assert b"\r\nc " not in answer
 
 
-def test_passwords_of_the_file_are_needed(serve_post: ServePost, tmp_path: Path) -> None:
-    (tmp_path / "passwords").write_text("ann:secret word\n")
-    post = serve_post(ReaderChoices(passwords_path=str(tmp_path / "passwords")))
+def test_passwords_of_the_file_are_needed(serve_post: ServePost) -> None:
+    post = serve_post(ReaderChoices(Passwords({"ann": "secret word"})))
     with pytest.raises(imaplib.IMAP4.error, match="AUTHENTICATIONFAILED"), logged_in(post, "ann"):
         pass
     with logged_in(post, "ann", "secret word") as client:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from infrastructure.local.mail_readers.choices import ReaderChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
+from infrastructure.local.passwords import Passwords
 from tests.unit.infrastructure.local.mail_readers.conftest import Post, ServePost
 from tests.unit.infrastructure.local.mail_readers.messages import ENCODED, MIXED, PLAIN
 
@@ -148,9 +149,8 @@ def test_a_wrong_number_is_refused(post: Post, command: str) -> None:
         client._shortcmd(command)  # type: ignore[attr-defined]
 
 
-def test_passwords_of_the_file_are_needed(serve_post: ServePost, tmp_path: Path) -> None:
-    (tmp_path / "passwords").write_text("ann:secret word\n")
-    post = serve_post(ReaderChoices(passwords_path=str(tmp_path / "passwords")))
+def test_passwords_of_the_file_are_needed(serve_post: ServePost) -> None:
+    post = serve_post(ReaderChoices(Passwords({"ann": "secret word"})))
     for name, password in (("ann", "wrong"), ("bob", "secret word")):
         with pytest.raises(poplib.error_proto, match="AUTH"), logged_in(post, name, password):
             pass
@@ -158,9 +158,8 @@ def test_passwords_of_the_file_are_needed(serve_post: ServePost, tmp_path: Path)
         assert client.stat() == (0, 0)
 
 
-def test_a_connection_has_five_tries(serve_post: ServePost, tmp_path: Path) -> None:
-    (tmp_path / "passwords").write_text("ann:secret\n")
-    post = serve_post(ReaderChoices(passwords_path=str(tmp_path / "passwords")))
+def test_a_connection_has_five_tries(serve_post: ServePost) -> None:
+    post = serve_post(ReaderChoices(Passwords({"ann": "secret"})))
     client = poplib.POP3("127.0.0.1", post.pop3, timeout=60)
     for _ in range(5):
         client.user("ann")

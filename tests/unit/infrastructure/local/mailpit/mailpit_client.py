@@ -12,6 +12,7 @@ from typing import Any
 from infrastructure.local.mailbox.mailbox import SinkMailbox
 from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.assembly import mailpit_service
+from infrastructure.local.mailpit.run_figures import RunFigures
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
 from tests.http_response import Response
@@ -34,6 +35,7 @@ class MailpitClient:
         environ: Mapping[str, str] | None = None,
         access: LocalAccess = NOBODY_ELSE,
     ) -> None:
+        self.root = root
         self.mailbox = SinkMailbox(root / "mail")
         self.service = mailpit_service(
             root,
@@ -42,6 +44,7 @@ class MailpitClient:
             Detailer(self.mailbox, lambda references: {}),
             own_service,
             access=access,
+            figures=RunFigures.begin(self.mailbox, environ or {}),
             has_console=True,
         )
 

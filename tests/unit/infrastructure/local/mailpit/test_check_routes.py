@@ -16,21 +16,24 @@ from PIL import Image
 from chalicelib.core.settings import settings
 from infrastructure.local.catching.choices import CatchChoices
 from infrastructure.local.mailbox.mailbox import SinkMailbox
-from infrastructure.local.mailpit.accepting import Acceptance
+from infrastructure.local.mailbox.tags import TagChoices
+from infrastructure.local.mailpit.accepting import Acceptance, sending_with
 from infrastructure.local.mailpit.check_routes import CheckRoutes
 from infrastructure.local.mailpit.messages import Messages
 from infrastructure.local.mailpit.mime_parts import MimeParts
 from infrastructure.local.mailpit.router import MailpitError, MailpitReply, MailpitRequest
-from infrastructure.local.mailpit.tags import TagChoices
+from infrastructure.local.mailpit.sending import BuiltMessage, build
 from infrastructure.local.messages.details import Detailer
 from infrastructure.local.messages.parts import StoredMessage
 from infrastructure.local.releasing.chaos import ChaosFile
 from infrastructure.local.releasing.choices import ReleaseChoices
 from infrastructure.local.releasing.start import begin
+from relay.errors import PermanentRefusal, SmtpRefusal
+from tests.fake_cloud import queued_work
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.infrastructure.local.messages.sample_message import rich_message
-from tests.unit.infrastructure.local.running import running_sink
 from tests.unit.mail_verdicts.test_scans import JSON, Scanner
+from tests.unit.people import make_account, make_key
 
 
 class Service:
@@ -47,12 +50,19 @@ class Service:
         choices = ReleaseChoices.read(environ)
         self.chaos = ChaosFile(folder)
         begin(choices, folder)
-        port = int(environ.get("CATCH_PORT", "0"))
         catch = CatchChoices.read(environ)
-        accept = Acceptance(self.mailbox, catch, TagChoices.read(environ), port)
+        accept = Acceptance(self.mailbox, catch, TagChoices.read(environ), self.send)
         messages = Messages(self.mailbox, Detailer(self.mailbox, lambda _: {}))
         routes = CheckRoutes(messages, choices, self.chaos, accept, spam_check)
         self.routes = {f"{each.method} {each.path}": each.operation for each in routes.routes()}
+
+    def send(self, login: str, message: BuiltMessage) -> str:
+        """Stand for the service: bring a message into the mailbox; an author may be refused."""
+        if message.sender == "blocked@a.test":
+            raise PermanentRefusal(550, "5.7.1", "Blocked Sending Domain")
+        for recipient in message.recipients:
+            self.mailbox.add(f"bounces+{login}@a.test", recipient, message.content)
+        return "transmission"
 
     def ask(
         self, name: str, body: Any = None, query: str = "", login: str = "", **parameters: str
@@ -262,15 +272,26 @@ def test_what_cannot_be_sent_has_an_error_as_json(service: Service) -> None:
     assert service.mailbox.index.counts()[0] == 1
 
 
-def test_with_catch_send_a_message_goes_through_the_port(service: Service, tmp_path: Path) -> None:
-    document = {"From": {"Email": "s@a.test"}, "To": [{"Email": "bob@b.test"}], "Subject": "x"}
-    # The port stores into the same mailbox, as the service would a moment later
-    with running_sink(tmp_path / "mail") as port:
-        service.configure(CATCH="send", CATCH_PORT=str(port.port))
-        message_id = service.json("POST /send", document)["ID"]
-        row = service.mailbox.index.row(message_id)
+DOCUMENT = {"From": {"Email": "s@a.test"}, "To": [{"Email": "bob@b.test"}], "Subject": "x"}
+
+
+def test_with_catch_send_a_message_goes_through_the_service(service: Service) -> None:
+    service.configure(CATCH="send")
+    message_id = service.json("POST /send", DOCUMENT, login="shop")["ID"]
+    row = service.mailbox.index.row(message_id)
     assert row is not None
-    assert row.subject == "x"
-    reply = service.ask("POST /send", document)
+    assert (row.subject, row.senders.split("\n")[-1]) == ("x", "bounces+shop@a.test")
+    reply = service.ask("POST /send", {**DOCUMENT, "From": {"Email": "blocked@a.test"}})
     assert reply.status == 400
-    assert b"did not take" in reply.body
+    assert b"cannot be sent: 550 5.7.1 Blocked Sending Domain" in reply.body
+
+
+@pytest.mark.usefixtures("cloud")
+def test_with_catch_send_a_message_is_sent_with_the_key_of_the_account() -> None:
+    make_account()
+    message = build(DOCUMENT)
+    transmission_id = sending_with(make_key().key)("shop", message)
+    (work,) = queued_work()
+    assert transmission_id in work
+    with pytest.raises(SmtpRefusal):
+        sending_with("wrong")("shop", message)

@@ -25,8 +25,8 @@ def client(tmp_path: Path) -> MailpitClient:
     return MailpitClient(tmp_path)
 
 
-def session_of(client: MailpitClient, *headers: tuple[bytes, bytes]) -> str:
-    cookies = client.ask("GET", "/", headers=[BROWSER, *headers]).headers.get("set-cookie", "")
+def session_of(client: MailpitClient, *headers: tuple[bytes, bytes], page: str = "/") -> str:
+    cookies = client.ask("GET", page, headers=[BROWSER, *headers]).headers.get("set-cookie", "")
     return next((each.partition(";")[0] for each in cookies.split("\n") if "session=" in each), "")
 
 
@@ -43,6 +43,17 @@ def test_one_who_is_signed_in_stays_so(client: MailpitClient) -> None:
     cookie = session_of(client).encode()
     assert session_of(client, (b"cookie", cookie)) == ""
     assert session_of(client, (b"cookie", cookie + b"x")) != ""
+
+
+def test_a_bookmark_of_the_console_needs_no_sign_in(client: MailpitClient) -> None:
+    cookie = session_of(client, page="/console/")
+    browser = Client("", {"Cookie": cookie})
+    assert browser.get("/api/v1/me").results["email"] == ADDRESS
+    assert session_of(client, (b"cookie", cookie.encode()), page="/console/") == ""
+    assert session_of(client, page="/console/app.js") == ""
+    response = client.ask("GET", "/console/")
+    assert (response.status, response.body) == (299, b"/console/")
+    assert "set-cookie" not in response.headers
 
 
 def test_a_program_gets_no_session(client: MailpitClient) -> None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from app import app
+from chalicelib.core.settings import settings
+from infrastructure.local.gateway.mailbox_companions import mailpit_endpoint
+from infrastructure.local.mailbox.trace import Trace
 from infrastructure.local.mailpit.choices import MailpitChoices
-from infrastructure.local.this_machine import LocalAccess
-from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient
+from infrastructure.local.mailpit.run_figures import STARTED_AT
+from infrastructure.local.messages.details import Detailer
+from infrastructure.local.this_machine import NOBODY_ELSE, LocalAccess
+from tests.unit.infrastructure.local.mailpit.mailpit_client import MailpitClient, own_service
 from tests.unit.infrastructure.local.mailpit.published_fields import INFO, WEBUI, faults
 
 MESSAGES = "/api/v1/messages"
@@ -37,6 +44,63 @@ def test_the_service_says_what_it_is(client: MailpitClient) -> None:
     for path in ("/livez", "/readyz"):
         response = client.ask("GET", path)
         assert (response.status, response.body) == (200, b"")
+
+
+def test_figures_count_from_the_start_of_the_service(tmp_path: Path) -> None:
+    client = MailpitClient(tmp_path)
+    client.add("before the second start")
+    environ = {"DATA_DIR": str(tmp_path), STARTED_AT: str(time.time() - 60)}
+    later = {**environ, STARTED_AT: str(time.time())}
+    client.add("before the gateways run")
+    detailer = Detailer(client.mailbox, lambda references: {})
+    endpoints = [
+        mailpit_endpoint(each, settings(), detailer, own_service, NOBODY_ELSE)
+        for each in (environ, later)
+    ]
+    last = client.add("before the first request")
+    client.mailbox.delete(last)
+    client.add("after it")
+    for endpoint, accepted, seconds in zip(endpoints, (4, 3), (60, 0), strict=True):
+        client.service = endpoint._built()
+        figures = client.get("/api/v1/info")["RuntimeStats"]
+        assert (figures["SMTPAccepted"], figures["MessagesDeleted"]) == (accepted, 1)
+        assert seconds <= figures["Uptime"] < seconds + 60
+        assert figures["SMTPAcceptedSize"] > 0
+
+
+def test_figures_of_an_empty_mailbox_are_zero(client: MailpitClient) -> None:
+    client.mailbox.delete(client.add())
+    client = MailpitClient(client.root)
+    figures = client.get("/api/v1/info")["RuntimeStats"]
+    names = ("SMTPAccepted", "SMTPAcceptedSize", "MessagesDeleted")
+    assert [figures[name] for name in names] == [0, 0, 0]
+
+
+def test_figures_are_told_to_prometheus_under_mailpits_names(tmp_path: Path) -> None:
+    client = MailpitClient(tmp_path, {"MAILPIT_METRICS": "true"})
+    message_id = client.add()
+    client.add(trace=Trace("", ("a@b.test",), tags=('a "b"',)))
+    client.add()
+    client.ask("DELETE", MESSAGES, {"IDs": [message_id]})
+    response = client.ask("GET", "/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    families = {each.name: each for each in text_string_to_metric_families(response.body.decode())}
+    values = {sample.name: sample.value for each in families.values() for sample in each.samples}
+    assert values["mailpit_messages"] == values["mailpit_messages_unread"] == 2
+    assert values["mailpit_messages_deleted_total"] == 1
+    assert values["mailpit_smtp_accepted_total"] == 3
+    assert {"mailpit_smtp_rejected_total", "mailpit_smtp_ignored_total"} <= values.keys()
+    for name in (
+        *("mailpit_database_size_bytes", "mailpit_memory_usage_bytes", "mailpit_uptime_seconds"),
+        "mailpit_smtp_accepted_size_bytes_total",
+    ):
+        assert values[name] >= 0
+    (tag,) = families["mailpit_tag_messages"].samples
+    assert (tag.labels, tag.value) == ({"tag": 'a "b"'}, 1)
+
+
+def test_figures_are_for_who_asks_for_them(client: MailpitClient) -> None:
+    assert client.ask("GET", "/metrics").status == 299
 
 
 def test_the_label_and_the_relay_are_told(tmp_path: Path) -> None:
@@ -110,6 +174,46 @@ def test_a_link_of_another_page_leads_to_the_mailbox(client: MailpitClient) -> N
     assert client.ask("GET", "/", headers=other, host=b"evil.test").status == 403
 
 
+@pytest.mark.parametrize("site", [b"cross-site", b"same-site"])
+@pytest.mark.parametrize(
+    ("mode", "destination", "more"),
+    [
+        (b"no-cors", b"image", []),
+        (b"navigate", b"iframe", []),
+        (b"navigate", b"document", [(b"sec-purpose", b"prefetch")]),
+        (b"", b"", []),
+    ],
+)
+def test_a_page_of_another_site_marks_no_message_as_read(
+    client: MailpitClient, site: bytes, mode: bytes, destination: bytes, more: list[Any]
+) -> None:
+    message_id = client.add()
+    headers = [
+        (b"sec-fetch-site", site),
+        (b"sec-fetch-mode", mode),
+        (b"sec-fetch-dest", destination),
+        *more,
+    ]
+    for name in (message_id, "latest"):
+        for path in (f"/view/{name}.html", f"/view/{name}.txt", f"/api/v1/message/{name}"):
+            for method in ("GET", "HEAD"):
+                assert client.ask(method, path, headers=headers).status == 403
+    assert client.ask("GET", "//view/latest.txt", headers=headers).status == 403
+    assert client.get(MESSAGES)["unread"] == 1
+
+
+def test_a_link_of_another_page_leads_to_a_message(client: MailpitClient) -> None:
+    client.add()
+    headers = [
+        (b"sec-fetch-site", b"cross-site"),
+        (b"sec-fetch-mode", b"navigate"),
+        (b"sec-fetch-dest", b"document"),
+    ]
+    assert client.ask("GET", "/view/latest.txt", headers=headers).status == 200
+    assert client.get(MESSAGES)["unread"] == 0
+    assert client.ask("GET", "/api/v1/message/latest", headers=headers).status == 403
+
+
 def test_own_pages_and_peers_of_the_setting_are_admitted(tmp_path: Path) -> None:
     access = LocalAccess.read({"LOCAL_PEERS": "192.0.2.0/24", "LOCAL_NAMES": "mailpit"})
     client = MailpitClient(tmp_path, access=access)
@@ -174,6 +278,7 @@ def test_addresses_of_mailpit_lead_to_the_console(
         {"MAILPIT_ROOT": "/../x"},
         {"MAILPIT_ORIGINS": "*.app.test"},
         {"MAILPIT_ORIGINS": "http://"},
+        {"MAILPIT_METRICS": "yes"},
     ],
 )
 def test_choices_that_cannot_work_are_refused(environ: dict[str, str]) -> None:

@@ -8,10 +8,10 @@ from stat import S_IMODE
 import pytest
 
 from infrastructure.local.catching.choices import CatchChoices
+from infrastructure.local.mailbox.tags import TagChoices
 from infrastructure.local.mailpit.choices import MailpitChoices
 from infrastructure.local.mailpit.tag_rules import read_rules
-from infrastructure.local.mailpit.tags import TagChoices
-from infrastructure.local.mailpit.variables import translated
+from infrastructure.local.mailpit.variables import translated, with_their_name
 from infrastructure.local.releasing.choices import ReleaseChoices
 
 
@@ -25,6 +25,15 @@ from infrastructure.local.releasing.choices import ReleaseChoices
         ({"MP_MAX_AGE": "3d"}, {"MAILBOX_MAX_AGE": "3d"}),
         ({"MP_SMTP_AUTH_FILE": "/x"}, {"CATCH_PASSWORDS": "/x"}),
         ({"MP_POP3_AUTH_FILE": "/x"}, {"MAILBOX_PASSWORDS": "/x"}),
+        ({"MP_WEBHOOK_URL": "http://x"}, {"MAILPIT_WEBHOOK": "http://x"}),
+        ({"MP_WEBHOOK_LIMIT": "5"}, {"MAILPIT_WEBHOOK_INTERVAL": "5"}),
+        ({"MP_WEBHOOK_DELAY": "5"}, {"MAILPIT_WEBHOOK_DELAY": "5"}),
+        ({"MP_ENABLE_PROMETHEUS": "true"}, {"MAILPIT_METRICS": "true"}),
+        ({"MP_ENABLE_PROMETHEUS": "false"}, {}),
+        ({"MP_UI_AUTH_FILE": "/x"}, {"MAILPIT_PASSWORDS": "/x"}),
+        ({"MP_SEND_API_AUTH_FILE": "/x"}, {"MAILPIT_SEND_PASSWORDS": "/x"}),
+        ({"MP_SEND_API_AUTH_ACCEPT_ANY": "1"}, {"MAILPIT_SEND_PASSWORDS": "any"}),
+        ({"MP_SMTP_ALLOWED_RECIPIENTS": "@a$"}, {"CATCH_RECIPIENTS": "/@a$/"}),
         ({"MP_WEBROOT": "/mail/"}, {"MAILPIT_ROOT": "/mail/"}),
         ({"MP_API_CORS": "*"}, {"MAILPIT_ORIGINS": "*"}),
         ({"MP_LABEL": "shop"}, {"MAILPIT_LABEL": "shop"}),
@@ -52,10 +61,8 @@ def test_a_variable_with_a_counterpart_gets_no_line(
     ("name", "value"),
     [
         ("MP_UNKNOWN", "secret"),
-        ("MP_UI_AUTH", "name:secret"),
         ("MP_SMTP_TLS_CERT", "secret"),
         ("MP_USE_MESSAGE_DATES", "true"),
-        ("MP_WEBHOOK_URL", "http://secret"),
         ("MP_SMTP_BIND_ADDR", "unix:/secret:666x"),
         ("MP_ENABLE_SPAMASSASSIN", "postmark"),
         ("MP_TAGS_CONFIG", "/no/secret"),
@@ -67,7 +74,7 @@ def test_a_variable_with_a_counterpart_gets_no_line(
 )
 def test_one_without_gets_one_line_without_its_value(name: str, value: str) -> None:
     environ, (line,) = translated({name: value})
-    assert environ == {}
+    assert environ in ({}, {"CATCH_TLS": "optional"})
     assert line.startswith(f"{name} is not used: ")
     assert line.endswith(".")
     assert "secret" not in line
@@ -96,10 +103,31 @@ def test_ours_win() -> None:
     assert translated({**ours, **theirs}) == (ours, [])
 
 
+def test_an_error_names_the_variable_that_the_user_wrote() -> None:
+    theirs = {"MP_MAX_MESSAGES": "many"}
+    error = "MAILBOX_MAX_MESSAGES='many' is not a whole number"
+    assert with_their_name(error, theirs) == f"{error} (set by MP_MAX_MESSAGES)"
+    assert with_their_name(error, {**theirs, "MAILBOX_MAX_MESSAGES": "many"}) == error
+    assert with_their_name("CATCH_PORT is taken", theirs) == "CATCH_PORT is taken"
+
+
+def test_tls_is_offered_where_a_certificate_asks_for_it() -> None:
+    certificate = {"MP_SMTP_TLS_CERT": "sans:localhost", "MP_SMTP_TLS_KEY": "x"}
+    assert translated(certificate)[0] == {"CATCH_TLS": "optional"}
+    required = {**certificate, "MP_SMTP_REQUIRE_STARTTLS": "true"}
+    assert translated(required)[0] == {"CATCH_TLS": "starttls"}
+
+
 def test_a_host_to_bind_is_told_not_to_be_used() -> None:
     environ, (line,) = translated({"MP_UI_BIND_ADDR": "192.0.2.1:80"})
     assert environ == {"MAILPIT_PORT": "80"}
     assert "its host is not" in line
+
+
+def test_the_address_of_figures_is_told_not_to_be_used() -> None:
+    environ, (line,) = translated({"MP_ENABLE_PROMETHEUS": "0.0.0.0:9090"})
+    assert environ == {"MAILPIT_METRICS": "true"}
+    assert "/metrics of MAILPIT_PORT" in line
 
 
 def test_mail_is_kept_beside_the_database(tmp_path: Path) -> None:
@@ -109,17 +137,34 @@ def test_mail_is_kept_beside_the_database(tmp_path: Path) -> None:
     data = {"DATA_DIR": str(tmp_path)}
     assert translated({**data, "MP_DATA_FILE": str(tmp_path / "x.db")}) == (data, [])
     _, (line,) = translated({**data, "MP_DATABASE": "/elsewhere/x.db"})
-    assert "DATA_DIR is set" in line
+    assert "mail is kept in DATA_DIR" in line
 
 
-def test_logins_are_kept_in_a_file_for_the_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("MP_SMTP_AUTH", "CATCH_PASSWORDS"),
+        ("MP_UI_AUTH", "MAILPIT_PASSWORDS"),
+        ("MP_SEND_API_AUTH", "MAILPIT_SEND_PASSWORDS"),
+    ],
+)
+def test_logins_are_kept_in_a_file_for_the_owner_only(
+    tmp_path: Path, theirs: str, ours: str
+) -> None:
     data_dir = tmp_path / "data"
-    environ, lines = translated({"DATA_DIR": str(data_dir), "MP_SMTP_AUTH": "a:b  c:d"})
+    environ, lines = translated({"DATA_DIR": str(data_dir), theirs: "a:b  c:d"})
     assert lines == []
-    path = Path(environ["CATCH_PASSWORDS"])
+    path = Path(environ[ours])
     assert path.read_text() == "a:b\nc:d\n"
     assert (path.parent, S_IMODE(path.stat().st_mode)) == (data_dir, 0o600)
-    assert "MP_SMTP_AUTH" not in environ
+    assert theirs not in environ
+
+
+def test_logins_that_may_send_go_before_anybody() -> None:
+    theirs = {"MP_SEND_API_AUTH_FILE": "/x", "MP_SEND_API_AUTH_ACCEPT_ANY": "true"}
+    environ, (line,) = translated(theirs)
+    assert environ == {"MAILPIT_SEND_PASSWORDS": "/x"}
+    assert line.startswith("MP_SEND_API_AUTH_ACCEPT_ANY is not used: ")
 
 
 def test_tag_rules_of_a_file_are_read(tmp_path: Path) -> None:

@@ -62,6 +62,17 @@ def test_a_style_sheet_counts_for_each_element_that_it_applies_to() -> None:
     }
 
 
+def test_what_is_important_in_a_style_sheet_counts_where_it_applies() -> None:
+    style = "<style>p { gap: 1px !important } .a { opacity: 1 } i { gap: 2px !important }</style>"
+    html = f"{style}<p style='gap: 3px'>x</p><p class='a'>y</p>"
+    assert found_in(html) == {
+        "html-style": 1,
+        "css-important": 2,
+        "css-gap": 2,
+        "css-opacity": 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("html", "nodes"),
     [

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from infrastructure.local.mailbox.login_field import with_login
 from infrastructure.local.mailbox.mailbox import SinkMailbox
+from infrastructure.local.mailbox.trace import Trace, split
+from infrastructure.local.sink import server
 from infrastructure.local.sink.behaviours import Deferrals
 from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import SinkEnvelope
@@ -149,6 +152,28 @@ def test_each_recipient_has_the_message_in_its_inbox(tmp_path: Path) -> None:
         "b@b.test": "b.test",
         "c@C.test": "c.test",
     }
+
+
+def test_mail_of_the_catching_port_is_in_the_inbox_of_its_login_and_has_its_tags(
+    tmp_path: Path,
+) -> None:
+    mailbox = SinkMailbox(tmp_path)
+    tags_of = server._tags_of({"CATCH": "send", "MAILBOX_TAGS_FROM": "login,plus-addresses"})
+    sink = Sink(mailbox, SinkOptions(inbox_by="login", tags_of=tags_of))
+    content = message()
+    for carrying in (with_login(content, "shop"), content):
+        asyncio.run(sink.receive(SinkEnvelope("a@a.test", ["b+news@b.test"], carrying)))
+    later, first = mailbox.list()
+    assert (first["inbox"], later["inbox"]) == ("shop", "")
+    source = mailbox.read(first["id"])
+    assert source is not None
+    trace, begin = split(source)
+    expected = Trace("a@a.test", ("b+news@b.test",), "shop", "shop", ("news", "shop"))
+    assert (trace, source[begin:]) == (expected, content)
+
+
+def test_without_catch_send_nothing_gives_tags() -> None:
+    assert server._tags_of({"CATCH": "store"}) is None
 
 
 def test_connections_send_without_nagles_delay(sink: RunningSink) -> None:

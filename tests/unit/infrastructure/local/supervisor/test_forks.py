@@ -15,16 +15,23 @@ pytestmark = pytest.mark.skipif(not forks.FORKS, reason="processes are forked on
 # Runs the module `talker` of the directory in argv[1], waits for its end or kills it at once, and
 # prints its exit status and its log.
 RUNNER = """
-import os, sys
+import os, socket, sys
 from pathlib import Path
 from infrastructure.local.supervisor import forks
 from infrastructure.local.supervisor.child import Child, Process
 where = Path(sys.argv[1])
 sys.path.insert(0, sys.argv[1])
-environment = {"PATH": os.environ["PATH"], "COLOUR": "red"}
+listener = socket.create_server(("127.0.0.1", 0))
+environment = {"PATH": os.environ["PATH"], "COLOUR": "red", "LISTENER": str(listener.fileno())}
 forks.preload(["shared"], environment)
 lock = os.open(where / "lock", os.O_RDWR | os.O_CREAT)
-process = Process("talker", ("-m", "talker", "a", "b"), environment, orphan_signal=15)
+process = Process(
+    "talker",
+    ("-m", "talker", "a", "b"),
+    environment,
+    orphan_signal=15,
+    descriptors=(listener.fileno(),),
+)
 child = Child(process, where, where)
 child._running.wait() if sys.argv[2] == "wait" else child.kill()
 print(child.status(), (where / "talker.log").read_text())
@@ -108,9 +115,18 @@ def test_a_fork_gives_freed_memory_back(tmp_path: Path) -> None:
     assert run(tmp_path, main)[1] == "['MainThread', 'allocator']"
 
 
-def test_a_fork_holds_no_file_of_the_supervisor(tmp_path: Path) -> None:
-    main = "print([each for each in os.listdir('/proc/self/fd') if int(each) > 3])"
-    assert run(tmp_path, main)[1] == "[]", "descriptor 3 is the listing's own"
+def test_a_fork_holds_no_file_of_the_supervisor_but_what_it_is_handed(tmp_path: Path) -> None:
+    main = (
+        "import socket\n"
+        "numbers = sorted(map(int, os.listdir('/proc/self/fd')))\n"
+        "# That of the listing is gone\n"
+        "print([each for each in numbers if os.path.exists(f'/proc/self/fd/{each}')][3:])\n"
+        "print(os.environ['LISTENER'])\n"
+        "listener = socket.socket(fileno=int(os.environ['LISTENER']))\n"
+        "print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))"
+    )
+    descriptors, number, listens = run(tmp_path, main)[1].splitlines()
+    assert (descriptors, listens) == (f"[{number}]", "1")
 
 
 def test_what_a_fork_prints_is_in_the_log_at_once(tmp_path: Path) -> None:

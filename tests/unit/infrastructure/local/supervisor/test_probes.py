@@ -4,7 +4,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from infrastructure.local import certificates
 from infrastructure.local.supervisor.probes import answers_http, greets_by_smtp
 from tests.free_ports import free_port
 
@@ -41,6 +43,26 @@ def test_the_smtp_probe_accepts_only_220() -> None:
     for words, expected in ((b"220 mail\r\n", True), (b"421 busy\r\n", False), (b"2", False)):
         with server_that_says(words) as port:
             assert greets_by_smtp(port) is expected
+
+
+def test_the_smtp_probe_asks_under_tls_and_does_not_wait_for_long(tmp_path: Path) -> None:
+    certificates.provide(tmp_path)
+    context = certificates.server_context(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        for is_tls in (True, False):
+            assert not greets_by_smtp(port, is_tls=is_tls, seconds=0.05), "nobody accepts"
+            listener.accept()[0].close()
+
+        def serve() -> None:
+            with context.wrap_socket(listener.accept()[0], server_side=True) as connection:
+                connection.sendall(b"220 mail\r\n")
+                connection.recv(1024)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert greets_by_smtp(port, is_tls=True)
+        thread.join()
 
 
 def test_the_probes_fail_when_nothing_listens() -> None:

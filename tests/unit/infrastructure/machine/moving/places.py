@@ -22,8 +22,15 @@ class Killed(BaseException):
     """The process is gone."""
 
 
+# What these requests do not change is as it was before them
+_READS = ("batch_get_", "get_", "head_", "list_", "query", "scan")
+
+
 class Requests:
-    """Counts the requests of both places; the request ``last`` kills, ``after`` it was made."""
+    """Counts the requests of both places; the request ``last`` kills, ``after`` it was made.
+
+    Those that only read do not count then: to be killed after them is to be killed before them.
+    """
 
     def __init__(self) -> None:
         self.number = 0
@@ -31,10 +38,10 @@ class Requests:
         self.after = False
         self._lock = threading.Lock()
 
-    def make(self, request: Callable[..., Any], arguments: Any) -> Any:
+    def make(self, name: str, request: Callable[..., Any], arguments: Any) -> Any:
         """Make a request, or kill."""
         with self._lock:
-            self.number += 1
+            self.number += not (self.after and name.startswith(_READS))
             is_last = bool(self.last) and self.number >= self.last
         if is_last and not self.after:
             raise Killed
@@ -55,7 +62,7 @@ class _Client:
         attribute = getattr(self._client, name)
         if name in ("get_paginator", "exceptions"):
             return attribute
-        return lambda **arguments: self._requests.make(attribute, arguments)
+        return lambda **arguments: self._requests.make(name, attribute, arguments)
 
 
 class FakePlace(Place):

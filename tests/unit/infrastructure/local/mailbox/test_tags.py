@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infrastructure.local.mailbox.tags import TagChoices, tags_at_arrival, unique_tags
 from infrastructure.local.mailbox.trace import Trace
-from infrastructure.local.mailpit.tags import TagChoices, tags_at_arrival, tags_of, unique_tags
-from infrastructure.local.messages.parts import StoredMessage
 
 TRACE = Trace("s@x.test", ("ann+env+two@x.test", "b@x.test"), login="the shop")
 MESSAGE = (
@@ -33,7 +32,6 @@ MESSAGE = (
 def test_header_addresses_and_login_give_tags(environ: dict[str, str], tags: list[str]) -> None:
     choices = TagChoices.read(environ)
     assert tags_at_arrival(TRACE, MESSAGE, choices) == tags
-    assert tags_of(StoredMessage(TRACE.before(MESSAGE) + MESSAGE), choices) == tags
 
 
 def test_an_unknown_source_is_refused() -> None:

@@ -21,7 +21,6 @@ from itertools import islice
 from chalicelib.mail_format.encoded_words import readable
 from infrastructure.local.mailbox.header_fields import field, header_block
 from infrastructure.local.mailbox.trace import Trace
-from infrastructure.local.messages.parts import StoredMessage
 
 HEADER, PLUS, LOGIN, NONE = "x-tags", "plus-addresses", "login", "none"
 
@@ -55,11 +54,6 @@ class TagChoices:
 
 
 DEFAULT = TagChoices()
-
-
-def tags_of(message: StoredMessage, choices: TagChoices = DEFAULT) -> list[str]:
-    """Return the tags of a message, sorted."""
-    return tags_at_arrival(message.trace, message.content, choices)
 
 
 def tags_at_arrival(trace: Trace, message: bytes, choices: TagChoices = DEFAULT) -> list[str]:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infrastructure.local.mailbox import search
-from infrastructure.local.mailbox.mailpit_query import mailpit_conditions_of
 from infrastructure.local.mailbox.query_terms import BadQuery
+from infrastructure.local.mailpit.query import mailpit_conditions_of
 from tests.unit.infrastructure.local.mailbox.searched_box import SearchedBox, addresses
 
 
