@@ -38,10 +38,10 @@ class Requests:
         self.after = False
         self._lock = threading.Lock()
 
-    def make(self, name: str, request: Callable[..., Any], arguments: Any) -> Any:
+    def make(self, request: Callable[..., Any], arguments: Any) -> Any:
         """Make a request, or kill."""
         with self._lock:
-            self.number += not (self.after and name.startswith(_READS))
+            self.number += not (self.after and request.__name__.startswith(_READS))
             is_last = bool(self.last) and self.number >= self.last
         if is_last and not self.after:
             raise Killed
@@ -62,7 +62,7 @@ class _Client:
         attribute = getattr(self._client, name)
         if name in ("get_paginator", "exceptions"):
             return attribute
-        return lambda **arguments: self._requests.make(name, attribute, arguments)
+        return lambda **arguments: self._requests.make(attribute, arguments)
 
 
 class FakePlace(Place):
