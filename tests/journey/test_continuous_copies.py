@@ -99,7 +99,7 @@ def test_a_database_that_nobody_changed_since_the_last_round_is_restored(tmp_pat
             database.execute("INSERT INTO messages VALUES ('an id')")
             database.commit()
             eventually(lambda: last_change(copies).timestamp() > 0)
-            eventually(lambda: restored(copies, environment) == [("an id",)])
+            assert eventually(lambda: restored(copies, environment)) == [("an id",)]
 
 
 def restored(copies: Path, environment: dict[str, str]) -> list[tuple[str]]:

@@ -14,6 +14,7 @@ from infrastructure.local.gateway.replies import SAFE_HEADERS, error_body, reply
 from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.local.gateway.route_table import (
     BodyTooLarge,
+    DiskFull,
     HttpReply,
     HttpRequest,
     Route,
@@ -103,6 +104,8 @@ class LocalApi:
             response = await self._table.run(match.route, request)
         except BodyTooLarge as error:
             await _refuse(send, LocalError(413, str(error)))
+        except DiskFull as error:
+            await _refuse(send, LocalError(error.status, str(error)))
         except (LocalError, ServiceError) as error:
             await _refuse(send, error)
         else:

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, unquote
 
 from infrastructure.local.gateway.replies import reply
 from infrastructure.local.gateway.request_body import Receive, Scope, Send, read_body
 from infrastructure.local.gateway.waiting_calls import WaitingCalls
+from infrastructure.local.mailbox.full_disk import FULL, is_full
 
 _SLOW_AT_ONCE = 4
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -27,6 +29,12 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 
 class BodyTooLarge(Exception):
     """A request's body has more bytes than its route takes."""
+
+
+class DiskFull(Exception):
+    """What a request changes cannot be written; the text is for the caller."""
+
+    status: Final = 507
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,15 @@ class RouteTable:
         ]
 
     async def run(self, route: Route, request: HttpRequest) -> HttpReply:
-        """Run an operation and return its response; raises what it raises."""
+        """Run an operation and return its response; raises what it raises, or DiskFull."""
+        try:
+            return await self._run(route, request)
+        except (OSError, sqlite3.OperationalError) as error:
+            if is_full(error):
+                raise DiskFull(FULL) from None
+            raise
+
+    async def _run(self, route: Route, request: HttpRequest) -> HttpReply:
         response: HttpReply
         if inspect.iscoroutinefunction(route.operation):
             response = await route.operation(request)

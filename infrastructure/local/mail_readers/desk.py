@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from infrastructure.local import certificates
 from infrastructure.local.mail_readers.choices import ReaderChoices
+from infrastructure.local.mail_readers.connection import ClientGone
 from infrastructure.local.mail_readers.flags import FlagMarks
 from infrastructure.local.mail_readers.logins import Logins
 from infrastructure.local.mailbox.mailbox import SinkMailbox
@@ -27,6 +28,9 @@ T = TypeVar("T")
 # clients which do not read them cannot fill the memory
 _LARGE_OCTETS = 1024 * 1024
 _LARGE_AT_ONCE = 4
+# Who has a turn reads at least so fast, after some seconds: others wait for it
+_FEWEST_OCTETS_A_SECOND = 256 * 1024
+_SECONDS_OF_A_TURN = 30.0
 
 
 @dataclass
@@ -71,12 +75,19 @@ class ReadingDesk:
 
     @asynccontextmanager
     async def room(self, octets: int) -> AsyncIterator[None]:
-        """Wait until a message of so many octets may be in memory, and keep its room."""
+        """Wait until a message of so many octets may be in memory, and keep its room.
+
+        Raises ClientGone for a client that reads it too slowly.
+        """
         if octets <= _LARGE_OCTETS:
             yield
             return
         async with self._turns:
-            yield
+            try:
+                async with asyncio.timeout(_SECONDS_OF_A_TURN + octets / _FEWEST_OCTETS_A_SECOND):
+                    yield
+            except TimeoutError:
+                raise ClientGone from None
 
     def content(self, message_id: str) -> bytes | None:
         """The message as mail readers get it, None if it is gone."""

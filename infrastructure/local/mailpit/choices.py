@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from infrastructure.local.choice_values import flag
 from infrastructure.local.passwords import Passwords
 
 ALL = "*"
@@ -50,7 +51,7 @@ class MailpitChoices:
             root=_root(environ.get("MAILPIT_ROOT", "")),
             origins=frozenset(map(_host, hosts)),
             label=" ".join(environ.get("MAILPIT_LABEL", "").split())[:_MOST_LABEL_CHARACTERS],
-            metrics=_flag(environ, "MAILPIT_METRICS"),
+            metrics=flag(environ, "MAILPIT_METRICS"),
             passwords=Passwords.of_setting(environ, "MAILPIT_PASSWORDS"),
             send_passwords=(
                 None if anybody_sends else Passwords.of_setting(environ, "MAILPIT_SEND_PASSWORDS")
@@ -77,10 +78,3 @@ def _host(text: str) -> str:
     if not url.hostname or ALL in text:
         raise ValueError(f"MAILPIT_ORIGINS: {text!r} is no host")
     return url.netloc.lower()
-
-
-def _flag(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name) or "false"
-    if text not in ("true", "false"):
-        raise ValueError(f"{name}={text!r} is neither true nor false")
-    return text == "true"

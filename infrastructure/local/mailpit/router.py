@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from infrastructure.local.gateway.replies import SAFE_HEADERS, reply
 from infrastructure.local.gateway.request_body import Receive, Scope, Send
 from infrastructure.local.gateway.route_table import (
     BodyTooLarge,
+    DiskFull,
     HttpReply,
     HttpRequest,
     Route,
@@ -24,7 +24,6 @@ from infrastructure.local.gateway.route_table import (
     for_method,
 )
 from infrastructure.local.gateway.waiting_calls import WaitingCalls
-from infrastructure.local.mailbox.full_disk import FULL, is_full
 
 API = "/api/v1"
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -143,10 +142,8 @@ class MailpitRouter:
             await send_error(send, MailpitError(413, "http: request body too large"))
         except MailpitError as error:
             await send_error(send, error)
-        except (OSError, sqlite3.OperationalError) as error:
-            if not is_full(error):
-                raise
-            await send_error(send, MailpitError(507, FULL))
+        except DiskFull as error:
+            await send_error(send, MailpitError(error.status, str(error)))
         else:
             await response.send(scope, send, _HEADERS)
 

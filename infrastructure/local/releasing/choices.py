@@ -20,11 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infrastructure.local.choice_values import flag
 from infrastructure.local.releasing.chaos import Triggers, read_setting
 from infrastructure.local.releasing.recipients import NOBODY, AllowedRecipients, entries_of
 from infrastructure.local.releasing.relay_host import RelayHost
-
-_FLAGS = {"": False, "0": False, "false": False, "1": True, "true": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class ReleaseChoices:
             recipients=_recipients(environ.get("RELEASE_RECIPIENTS", "")),
             forward_matching=environ.get("FORWARD_MATCHING", "").strip(),
             forward_to=_addresses(environ.get("FORWARD_TO", "")),
-            checks_private_links=_flag(environ, "LINK_CHECK_PRIVATE"),
+            checks_private_links=flag(environ, "LINK_CHECK_PRIVATE"),
             chaos=read_setting(environ.get("CHAOS", "").strip()),
         )
         choices._check()
@@ -115,10 +114,3 @@ def _addresses(text: str) -> tuple[str, ...]:
         if not is_address(address):
             raise ValueError(f"FORWARD_TO: {address!r} is no address")
     return addresses
-
-
-def _flag(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name, "").strip().lower()
-    if text not in _FLAGS:
-        raise ValueError(f"{name}={text!r} is neither true nor false")
-    return _FLAGS[text]

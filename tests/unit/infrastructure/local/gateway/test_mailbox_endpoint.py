@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -332,3 +333,21 @@ def test_a_message_that_is_not_there_gives_404(box: Box, method: str, path: str)
 def test_other_methods_and_paths_are_refused(box: Box) -> None:
     assert box.client.ask("POST", "/local/mailbox").status == 405
     assert box.client.ask("GET", "/local/nothing").status == 404
+
+
+def test_a_change_is_refused_while_the_disk_is_full(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_id = box.mailbox.add("me@a.test", "you@b.test", b"Subject: s\r\n\r\n")
+
+    errors = [OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EIO, "Broken")]
+
+    def fail(*_: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(box.mailbox.index, "set_unread", fail)
+    change = box.client.ask("PUT", f"/local/mailbox/{message_id}", {"unread": False})
+    assert change.status == 507
+    assert change.json == {"errors": [{"message": "the disk of the mailbox is full"}]}
+    with pytest.raises(OSError, match="Broken"):
+        box.client.ask("PUT", f"/local/mailbox/{message_id}", {"unread": False})
